@@ -111,6 +111,7 @@ if _t.TYPE_CHECKING:
     from clarray._numpy.statistics.quantiles import *  # noqa: F403
     from clarray.lib import scimath
     from clarray.lib.polynomial_object import *  # noqa: F403
+    from clarray.lib.polynomial_roots import *  # noqa: F403
     from clarray.lib.polynomials import *  # noqa: F403
 
     from . import fft as fft

@@ -55,6 +55,7 @@ CHAPTERS = {
     "_numpy.math.calculus": "Slopes and angles",
     "_numpy.math.interpolation": "Interpolation",
     "lib.polynomials": "Polynomials",
+    "lib.polynomial_roots": "Roots and fits of polynomials",
     "lib.polynomial_object": "Polynomials as objects",
     "_numpy.math.window_functions": "Windows of signals",
     "_numpy.math.logic": "Comparing arrays, tests of elements",

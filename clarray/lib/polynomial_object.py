@@ -10,9 +10,9 @@ from clarray._core import creation
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._numpy.manipulation import joining
+from clarray.lib.polynomial_roots import poly, roots
 from clarray.lib.polynomials import (
     coefficients_of,
-    poly,
     polyadd,
     polyder,
     polydiv,
@@ -20,7 +20,6 @@ from clarray.lib.polynomials import (
     polymul,
     polysub,
     polyval,
-    roots,
     trimmed,
 )
 
@@ -28,21 +27,24 @@ __all__ = ["poly1d"]
 
 
 class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
-    """A polynomial of one variable with its coefficients on the device; see `numpy.poly1d`.
+    """A polynomial of one variable, with its coefficients on the device.
+
+    Polynomials are added, subtracted, multiplied and divided with operators, and called for their values.
+    See `numpy.poly1d`.
 
     Parameters
     ----------
     c_or_r : (N,) array_like
-        The coefficients, the highest power first, of which leading zeros are left out; or the roots.
+        The coefficients, the highest power first, of which leading zeros are dropped. Or the roots.
     r : bool
-        Whether they are the roots.
+        Whether `c_or_r` are the roots.
     variable : str, optional
-        The name of the variable in text, 'x' by default.
+        Name of the variable in text, 'x' by default.
 
     Raises
     ------
     ValueError
-        There is more than one axis.
+        `c_or_r` has more than one axis.
 
     Examples
     --------
@@ -70,14 +72,14 @@ class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
 
     @property
     def order(self) -> int:
-        """The degree."""
+        """The degree: the highest power."""
         return self.coeffs.size - 1
 
     o = order
 
     @property
     def roots(self) -> DeviceArray:
-        """Where the polynomial is zero."""
+        """The roots: the values of the variable for which the polynomial is zero."""
         return roots(self.coeffs)
 
     r = roots
@@ -157,20 +159,51 @@ class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
         return self.order == other.order and bool((self.coeffs == other.coeffs).all())
 
     def deriv(self, m: int = 1) -> poly1d:
-        """The `m`-th derivative."""
+        """Return the `m`-th derivative.
+
+        Parameters
+        ----------
+        m : int
+
+        Returns
+        -------
+        poly1d
+
+        Raises
+        ------
+        ValueError
+            `m` is negative.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.poly1d([1, -3, 2]).deriv().coeffs.tolist()
+        [2, -3]
+        """
         return poly1d(polyder(self, m))
 
     def integ(self, m: int = 1, k: Any = 0) -> poly1d:
-        """The `m`-th integral; see `numpy.poly1d.integ`.
+        """Return the `m`-th integral.
 
         Parameters
         ----------
         m : int
         k : scalar or (m,) array_like, optional
-            The constants of integration, that of the first integral first.
+            Constants of integration. The first constant belongs to the first integral.
 
         Returns
         -------
         poly1d
+
+        Raises
+        ------
+        ValueError
+            `m` is negative, or there are fewer than `m` constants.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.poly1d([2, -3]).integ(k=2).coeffs.tolist()
+        [1.0, -3.0, 2.0]
         """
         return poly1d(polyint(self, m, k))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import RankWarning
 
-from clarray._core import callers, creation, creation_like, ufunc_calls
+from clarray._core import creation, creation_like, ufunc_calls
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
@@ -17,29 +16,15 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import recorded
-from clarray._numpy.creation.sequences import arange, eye
+from clarray._numpy.creation.sequences import arange
 from clarray._numpy.manipulation import joining
 from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to
 from clarray._numpy.math.convolution import convolve
-from clarray._numpy.math.logic import isclose, isreal
+from clarray._numpy.math.logic import isclose
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import accumulate
-from clarray._numpy.sorting.sorting import sort
-from clarray.linalg import eigvals, inv, lstsq
 
-__all__ = [
-    "poly",
-    "polyadd",
-    "polyder",
-    "polydiv",
-    "polyfit",
-    "polyint",
-    "polymul",
-    "polysub",
-    "polyval",
-    "roots",
-    "vander",
-]
+__all__ = ["polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "polyval", "vander"]
 
 
 def _is_polynomial(p: Any) -> bool:
@@ -47,7 +32,7 @@ def _is_polynomial(p: Any) -> bool:
     return isinstance(getattr(p, "coeffs", None), DeviceArray)
 
 
-def _given(p: Any, *beside: Any) -> DeviceArray:
+def given_coefficients(p: Any, *beside: Any) -> DeviceArray:
     """The coefficients of a polynomial as they are, on the device of other operands if its own do not say."""
     if _is_polynomial(p):
         found: DeviceArray = p.coeffs
@@ -58,7 +43,7 @@ def _given(p: Any, *beside: Any) -> DeviceArray:
 
 def coefficients_of(p: Any, *beside: Any) -> DeviceArray:
     """The coefficients of a polynomial; a number is a constant."""
-    found: DeviceArray = atleast_1d(_given(p, *beside))
+    found: DeviceArray = atleast_1d(given_coefficients(p, *beside))
     return found
 
 
@@ -72,13 +57,13 @@ def trimmed(coefficients: DeviceArray) -> DeviceArray:
     """Coefficients without leading zeros; one zero where there is nothing else."""
     if coefficients.ndim > 1:
         raise ValueError("Polynomial must be 1d only.")
-    start = _first(coefficients != 0)
+    start = first_set(coefficients != 0)
     if start == coefficients.size:
         return creation.zeros(1, coefficients.dtype, device=coefficients.device)
     return coefficients[start:]
 
 
-def _first(mask: DeviceArray) -> int:
+def first_set(mask: DeviceArray) -> int:
     """The position of the first element that is set, or the length: a count that shapes depend on."""
     found = int(reductions.argmax(mask)) if mask.size else 0
     return found if mask.size and bool(mask[found]) else mask.size
@@ -88,18 +73,23 @@ def _first(mask: DeviceArray) -> int:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """The values of a polynomial by Horner's rule, in one pass over `x` for every ten coefficients or so.
+    """Return the values of a polynomial.
 
     Parameters
     ----------
     p : (N,) array_like or poly1d
         Coefficients, the highest power first.
     x : array_like or poly1d
-        Any shape; of a polynomial the result is the composition.
+        Values of the variable, of any shape. For a polynomial the result is the composition.
 
     Returns
     -------
     DeviceArray or poly1d
+        Of the shape of `x`.
+
+    Notes
+    -----
+    Horner's rule, in one pass over `x` for about every ten coefficients.
 
     Examples
     --------
@@ -131,25 +121,31 @@ def _each(p: Any) -> list[Node] | np.ndarray:
 
 @recorded
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArray:  # noqa: N803 - NumPy's name
-    """The Vandermonde matrix: the powers of each element, one row per element.
+    """Return the Vandermonde matrix: one row for each element, with its powers.
 
     Parameters
     ----------
     x : (M,) array_like
     N : int, optional
-        How many powers; M by default.
+        Number of powers. M by default.
     increasing : bool
-        The zeroth power first; otherwise last.
+        Begin each row with the power 0 instead of the highest power.
 
     Returns
     -------
-    DeviceArray
-        Of M rows.
+    (M, N) DeviceArray
+        At least int64.
 
     Raises
     ------
     ValueError
-        `x` has not one axis.
+        `x` does not have one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.vander([1, 2, 3], 3).tolist()
+    [[1, 1, 1], [4, 2, 1], [9, 3, 1]]
     """
     array = as_array(x)
     if array.ndim != 1:
@@ -178,28 +174,45 @@ def _aligned(a1: Any, a2: Any, ufunc: np.ufunc) -> Any:
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials.
+    """Return the sum of two polynomials.
 
     Parameters
     ----------
     a1, a2 : array_like or poly1d
-        Coefficients, that of the highest power first.
+        Coefficients, the highest power first.
 
     Returns
     -------
     DeviceArray or poly1d
         A `poly1d` if an operand is one.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.polyadd([1, 2], [1, 0, 0]).tolist()
+    [1, 1, 2]
     """
     return _aligned(a1, a2, np.add)
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials; parameters and result as in `polyadd`."""
+    """Return the difference of two polynomials.
+
+    Parameters and result as in `polyadd`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.polysub([1, 2], [1, 0, 0]).tolist()
+    [-1, 1, 2]
+    """
     return _aligned(a1, a2, np.subtract)
 
 
 def polymul(a1: Any, a2: Any) -> Any:
-    """The product of two polynomials, a convolution; parameters and result as in `polyadd`.
+    """Return the product of two polynomials: the convolution of their coefficients.
+
+    Parameters and result as in `polyadd`.
 
     Examples
     --------
@@ -212,19 +225,28 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 
 def polydiv(u: Any, v: Any) -> Any:
-    """Quotient and remainder of two polynomials.
-
-    Long division: each coefficient of the quotient takes a launch, so this is for polynomials of some hundred
-    coefficients at most. The remainder's leading coefficients that are close to zero are left out.
+    """Return the quotient and the remainder of two polynomials.
 
     Parameters
     ----------
     u, v : array_like or poly1d
-        Coefficients of the dividend and of the divisor, those of the highest power first.
+        Coefficients of the dividend and of the divisor, the highest power first.
 
     Returns
     -------
     tuple of DeviceArray or poly1d
+        Leading coefficients of the remainder that are close to zero are dropped.
+
+    Notes
+    -----
+    Long division with a few launches for each coefficient of the quotient: made for at most some hundred coefficients.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> quotient, remainder = clarray.polydiv([1.0, 3.0, 5.0], [1.0, 1.0])
+    >>> quotient.tolist(), remainder.tolist()
+    ([1.0, 2.0], [3.0])
     """
     dividend, divisor = coefficients_of(u, v) + 0.0, coefficients_of(v, u) + 0.0
     dtype = (dividend[0] + divisor[0]).dtype
@@ -237,17 +259,17 @@ def polydiv(u: Any, v: Any) -> Any:
         factor = scale * rest[k]
         quotient[k] = factor
         rest[k : k + degree + 1] -= factor * divisor
-    rest = rest[min(_first(~isclose(rest, 0, rtol=1e-14)), rest.size - 1) :]
+    rest = rest[min(first_set(~isclose(rest, 0, rtol=1e-14)), rest.size - 1) :]
     return _like(quotient, u, v), _like(rest, u, v)
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """The `m`-th derivative of a polynomial.
+    """Return the `m`-th derivative of a polynomial.
 
     Parameters
     ----------
     p : array_like or poly1d
-        Coefficients, that of the highest power first.
+        Coefficients, the highest power first.
     m : int
 
     Returns
@@ -259,11 +281,17 @@ def polyder(p: Any, m: int = 1) -> Any:
     ------
     ValueError
         `m` is negative.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.polyder([1, 2, 3]).tolist()
+    [2, 2]
     """
     m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    found = _given(p)
+    found = given_coefficients(p)
     for _ in range(m):
         found = _slope(found)
         if not found.size:  # and so are all further derivatives
@@ -279,15 +307,15 @@ def _slope(p: DeviceArray) -> DeviceArray:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The `m`-th integral of a polynomial.
+    """Return the `m`-th integral of a polynomial.
 
     Parameters
     ----------
     p : array_like or poly1d
-        Coefficients, that of the highest power first.
+        Coefficients, the highest power first.
     m : int
     k : scalar or (m,) array_like, optional
-        The constants of integration, that of the first integral first; zero by default.
+        Constants of integration, zero by default. The first constant belongs to the first integral.
 
     Returns
     -------
@@ -297,12 +325,18 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     Raises
     ------
     ValueError
-        `m` is negative, or there are fewer constants.
+        `m` is negative, or there are fewer than `m` constants.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.polyint([2, 2], k=3).tolist()
+    [1.0, 2.0, 3.0]
     """
     m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
-    found = _given(p)
+    found = given_coefficients(p)
     constants = atleast_1d(as_array(np.zeros(m) if k is None else k, found.device))
     if constants.size == 1 and m > 1:
         constants = broadcast_to(constants, (m,))
@@ -312,170 +346,3 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         divided = found / arange(len(found), 0, -1, device=found.device)
         found = joining.concatenate((divided, constants[number : number + 1]))
     return _like(found, p)
-
-
-# Roots --------------------------------------------------------------------------------------------
-
-
-def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial that has given roots, or of a matrix's characteristic polynomial.
-
-    Parameters
-    ----------
-    seq_of_zeros : (N,) or (N, N) array_like
-        The eigenvalues of a matrix are computed on the host; see `clarray.linalg.eigvals`.
-
-    Returns
-    -------
-    DeviceArray
-        The first coefficient is one. Real where complex roots come in conjugate pairs.
-
-    Raises
-    ------
-    TypeError
-        It is a number.
-    ValueError
-        The array is neither of one axis nor a square matrix.
-    """
-    zeros = as_array(seq_of_zeros)
-    if not zeros.ndim:
-        raise TypeError("poly takes a sequence of zeros or a matrix, not a number")
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        zeros = eigvals(zeros)
-    elif zeros.ndim == 1:
-        zeros = zeros.astype(np.mintypecode(zeros.dtype.char), copy=False)
-    else:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
-    if zeros.size == 0:
-        return 1.0
-    made = creation.zeros(zeros.size + 1, zeros.dtype, device=zeros.device)
-    made[0] = 1
-    for k in range(zeros.size):  # times (x - zero)
-        made[1 : k + 2] -= zeros[k] * made[: k + 1]
-    if made.dtype.kind == "c" and bool((sort(zeros) == sort(zeros.conj())).all()):
-        made = made.real.copy()
-    return made
-
-
-def roots(p: Any) -> DeviceArray:
-    """The roots of a polynomial: the eigenvalues of its companion matrix, computed on the host.
-
-    Parameters
-    ----------
-    p : (N,) array_like or poly1d
-
-    Returns
-    -------
-    DeviceArray
-        Complex where a root is.
-
-    Raises
-    ------
-    TypeError
-        `p` is a number.
-    ValueError
-        `p` has more than one axis.
-    """
-    coefficients = _given(p)
-    if not coefficients.ndim:
-        raise TypeError("roots takes a sequence of coefficients, not a number")
-    if coefficients.ndim != 1:
-        raise ValueError("Input must be a rank-1 array.")
-    used = coefficients != 0
-    start = _first(used)
-    if start == coefficients.size:
-        return creation.empty(0, device=coefficients.device)
-    trailing = _first(used[::-1])
-    kept = coefficients[start : coefficients.size - trailing]
-    if kept.dtype.kind not in "fc":
-        kept = kept.astype(float)
-    if kept.size > 1:
-        companion = eye(kept.size - 1, k=-1, dtype=kept.dtype, device=kept.device)
-        companion[0, :] = -kept[1:] / kept[0]
-        found: DeviceArray = eigvals(companion)
-        if kept.dtype.kind == "f" and bool(isreal(found).all()):
-            found = found.real  # newer NumPys' eigenvalues are always complex
-    else:
-        found = creation.empty(0, device=kept.device)
-    return joining.hstack((found, creation.zeros(trailing, found.dtype, device=kept.device)))
-
-
-def polyfit(
-    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
-) -> Any:
-    """Fit a polynomial to points by least squares, which are solved on the host; see `clarray.linalg.lstsq`.
-
-    Parameters
-    ----------
-    x : (M,) array_like
-    y : (M,) or (M, K) array_like
-        K data sets with the same `x`.
-    deg : int
-        Degree of the polynomial.
-    rcond : float, optional
-        Singular values up to so much of the largest are taken as zero; M times the epsilon of `x` by default.
-    full : bool
-        Return also the residuals, the rank, the singular values and `rcond`.
-    w : (M,) array_like, optional
-        Weights of the points, which multiply the residuals before they are squared.
-    cov : bool or 'unscaled'
-        Return also the covariance matrix of the coefficients, scaled by the residuals' variance unless told otherwise.
-
-    Returns
-    -------
-    DeviceArray or tuple
-        The coefficients, (deg + 1,) or (deg + 1, K), and what else was asked for.
-
-    Raises
-    ------
-    TypeError
-        Shapes do not fit.
-    ValueError
-        `deg` is negative, or there are too few points for ``cov=True``.
-    """
-    order = int(deg) + 1
-    device = device_of_operands((x, y, w))
-    places, values = as_array(x, device) + 0.0, as_array(y, device) + 0.0
-    _check_points(places, values, deg)
-    rcond = places.size * np.finfo(places.dtype).eps if rcond is None else rcond
-    powers = vander(places, order)
-    if w is not None:
-        weights = as_array(w, device) + 0.0
-        if weights.ndim != 1:
-            raise TypeError("expected a 1-d array for weights")
-        if weights.shape[0] != values.shape[0]:
-            raise TypeError("expected w and y to have the same length")
-        powers *= weights[:, None]
-        values *= weights[:, None] if values.ndim == 2 else weights
-    scale = np.sqrt((powers * powers).sum(0))  # columns of length one are better conditioned
-    powers /= scale
-    solved, residuals, rank, singular = lstsq(powers, values, rcond)
-    found = (solved.T / scale).T
-    if rank != order and not full:
-        callers.warn("Polyfit may be poorly conditioned", RankWarning)
-    if full:
-        return found, residuals, rank, singular, rcond
-    if not cov:
-        return found
-    covariance = inv(powers.T @ powers) / (scale[:, None] * scale)
-    if cov != "unscaled":
-        if places.size <= order:
-            raise ValueError("the number of data points must exceed order to scale the covariance matrix")
-        factor = residuals / (places.size - order)
-        covariance = covariance * factor if values.ndim == 1 else covariance[:, :, None] * factor
-    elif values.ndim == 2:
-        covariance = covariance[:, :, None]
-    return found, covariance
-
-
-def _check_points(x: DeviceArray, y: DeviceArray, deg: int) -> None:
-    if deg < 0:
-        raise ValueError("expected deg >= 0")
-    if x.ndim != 1:
-        raise TypeError("expected 1D vector for x")
-    if x.size == 0:
-        raise TypeError("expected non-empty vector for x")
-    if not 1 <= y.ndim <= 2:
-        raise TypeError("expected 1D or 2D array for y")
-    if x.shape[0] != y.shape[0]:
-        raise TypeError("expected x and y to have same length")

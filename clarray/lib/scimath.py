@@ -36,41 +36,151 @@ def _call(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
 
 
 def sqrt(x: Any) -> DeviceArray:
-    """Square root, complex where a value is negative.
+    """Return the square root, complex if a value is negative.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
 
     Examples
     --------
     >>> import clarray
-    >>> float(clarray.emath.sqrt(-4.0).imag)
-    2.0
+    >>> clarray.emath.sqrt([4.0, -4.0]).tolist()
+    [(2+0j), 2j]
     """
     return _call(np.sqrt, _in_domain(x, 0))
 
 
 def log(x: Any) -> DeviceArray:
-    """Natural logarithm, complex where a value is negative."""
+    """Return the natural logarithm, complex if a value is negative.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.log([1.0, -1.0]).imag.round(6).tolist()
+    [0.0, 3.141593]
+    """
     return _call(np.log, _in_domain(x, 0))
 
 
 def log10(x: Any) -> DeviceArray:
-    """Logarithm to base 10, complex where a value is negative."""
+    """Return the logarithm to base 10, complex if a value is negative.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.log10([100.0, -100.0]).real.round(6).tolist()
+    [2.0, 2.0]
+    """
     return _call(np.log10, _in_domain(x, 0))
 
 
 def log2(x: Any) -> DeviceArray:
-    """Logarithm to base 2, complex where a value is negative."""
+    """Return the logarithm to base 2, complex if a value is negative.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.log2([8.0, -8.0]).real.round(6).tolist()
+    [3.0, 3.0]
+    """
     return _call(np.log2, _in_domain(x, 0))
 
 
 def logn(n: Any, x: Any) -> DeviceArray:
-    """Logarithm of `x` to base `n`, complex where one of them is negative; see `numpy.lib.scimath.logn`."""
+    """Return the logarithm of `x` to base `n`, complex if a value of either is negative.
+
+    Parameters
+    ----------
+    n : array_like
+        The base, broadcast against `x`.
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for both operands, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.logn(3.0, [9.0, 27.0]).round(6).tolist()
+    [2.0, 3.0]
+    """
     return log(x) / log(n)
 
 
 def power(x: Any, p: Any) -> DeviceArray:
-    """Powers, complex where `x` is negative; see `numpy.lib.scimath.power`.
+    """Return `x` to the power `p`, complex if a value of `x` is negative.
 
-    Integers to negative powers are floats.
+    Integers to negative powers give floats.
+
+    Parameters
+    ----------
+    x : array_like
+    p : array_like
+        The exponent, broadcast against `x`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real `x` and for integers `p` the call waits for the operand, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.power([2, 4], -1).tolist()
+    [0.5, 0.25]
     """
     base = _in_domain(x, 0)
     exponent = operand_array(p)
@@ -80,17 +190,80 @@ def power(x: Any, p: Any) -> DeviceArray:
 
 
 def arccos(x: Any) -> DeviceArray:
-    """Inverse cosine, complex where a value's magnitude exceeds one."""
+    """Return the inverse cosine, complex if the magnitude of a value exceeds one.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.arccos([-1.0, 0.0]).round(6).tolist()
+    [3.141593, 1.570796]
+    >>> clarray.emath.arccos([2.0]).dtype
+    dtype('complex128')
+    """
     return _call(np.arccos, _in_domain(x, -1, 1))
 
 
 def arcsin(x: Any) -> DeviceArray:
-    """Inverse sine, complex where a value's magnitude exceeds one."""
+    """Return the inverse sine, complex if the magnitude of a value exceeds one.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.arcsin([0.0, 1.0]).round(6).tolist()
+    [0.0, 1.570796]
+    >>> clarray.emath.arcsin([2.0]).dtype
+    dtype('complex128')
+    """
     return _call(np.arcsin, _in_domain(x, -1, 1))
 
 
 def arctanh(x: Any) -> DeviceArray:
-    """Inverse hyperbolic tangent, complex where a value's magnitude exceeds one."""
+    """Return the inverse hyperbolic tangent, complex if the magnitude of a value exceeds one.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+
+    Notes
+    -----
+    For real numbers the call waits for `x`, whose values decide the dtype of the result.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.arctanh([0.0, 0.5]).round(6).tolist()
+    [0.0, 0.549306]
+    >>> clarray.emath.arctanh([2.0]).dtype
+    dtype('complex128')
+    """
     return _call(np.arctanh, _in_domain(x, -1, 1))
 
 

@@ -28,21 +28,22 @@ def as_strided(
     *,
     check_bounds: bool | None = None,
 ) -> DeviceArray:
-    """View an array's memory with another shape and other strides.
+    """Return a view of the memory of an array with another shape and other strides.
 
     Parameters
     ----------
     x : array_like
     shape : sequence of int, optional
-        The view's; that of `x` when None.
+        Shape of the view. The shape of `x` by default.
     strides : sequence of int, optional
-        Bytes from one element to the next along each axis. By default those of `x`, or C order if `x` is in C order.
+        Bytes from one element to the next along each axis. By default the strides of `x`, or C order if `x` is in C
+        order.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Accepted and ignored.
     writeable : bool, optional
-        False for a view that cannot be written. One whose elements share memory never can.
+        False for a read-only view. A view whose elements share memory is always read-only.
     check_bounds : bool, optional
-        Accepted for NumPy's sake: bounds are always checked.
+        Accepted and ignored: bounds are always checked.
 
     Returns
     -------
@@ -51,8 +52,19 @@ def as_strided(
     Raises
     ------
     ValueError
-        The view would leave the memory (which NumPy does not look at), a stride is no whole number of
-        elements, or the strides are not as many as the axes.
+        The view would leave the memory of `x`, a stride is not a multiple of the itemsize, or there is not one stride
+        per axis. NumPy checks the memory only if asked to.
+
+    See Also
+    --------
+    sliding_window_view
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.arange(5)
+    >>> clarray.lib.stride_tricks.as_strided(x, (2, 3), (2 * x.itemsize, x.itemsize)).tolist()
+    [[0, 1, 2], [2, 3, 4]]
     """
     array = operand_array(x)
     old = view_of(array)
@@ -87,29 +99,31 @@ def _check_inside(array: DeviceArray, view: View) -> None:
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> DeviceArray:
-    """View every window of a shape: behind the axes of `x`, over which it slides, come those of the window.
+    """Return a view of all windows of a shape.
+
+    The axes of `x` come first, for the position of the window. The axes of the window follow.
 
     Parameters
     ----------
     x : array_like
     window_shape : int or sequence of int
-        The window's extent along each axis that it slides over.
+        Extent of the window along each of its axes.
     axis : int or sequence of int, optional
-        These axes; all of them when None.
+        Axes of `x` along which the window slides. All axes by default.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Accepted and ignored.
     writeable : bool, optional
-        Accepted for NumPy's sake: windows that overlap cannot be written through.
+        True for a view that can be written. Windows that overlap are always read-only.
 
     Returns
     -------
     DeviceArray
-        A view: a reduction over its last axes reads `x` where it is.
+        A view. A reduction over its last axes reads `x` without a copy.
 
     Raises
     ------
     ValueError
-        A window is larger than the array, has a negative extent, or its extents are not as many as the axes.
+        A window is larger than the array, has a negative extent, or does not have one extent per axis.
 
     Examples
     --------

@@ -37,28 +37,29 @@ __all__ = ["ElementwiseKernel", "ReductionKernel", "ScanKernel"]
 
 
 class ElementwiseKernel(Kernel):
-    """An operation on each element, written in C.
+    """Define an operation on each element, written in OpenCL C.
 
     Parameters
     ----------
     in_params, out_params : str
-        Declarations such as ``'T x, float32 y, raw T table'``, separated by commas. A type is a dtype's name, or one
-        capital that stands for the dtype of the array that is passed; the same letter is the same dtype. ``raw`` passes
-        a whole array as a pointer to its elements in C order, with its size beside it: ``table[j]``, ``table_size``.
+        Declarations such as ``'T x, float32 y, raw T table'``, separated by commas. A type is the name of a dtype or
+        one capital letter. A letter stands for the dtype of the array that is passed, and the same letter for the same
+        dtype. ``raw`` passes a whole array as a pointer to its elements in C order: ``table[j]``, with its size in
+        ``table_size``.
     operation : str
-        Statements that assign the outputs, run once per element. Beside the parameters they may use the position ``i``
+        Statements that assign the outputs, run once per element. Besides the parameters they may use the position ``i``
         in C order, the number of elements ``n``, and the letters as types. Outputs are zero until they are assigned.
     name : str
-        An identifier; it stands in messages, profiles and the generated source.
+        Identifier, used in messages, profiles and the generated source.
     preamble : str
         Functions and macros that the operation uses.
 
     Raises
     ------
     ValueError
-        A declaration cannot be read; the message says how one is written.
+        A declaration cannot be read. The message says how to write one.
     TypeError
-        An argument is no string.
+        An argument is not a string.
 
     See Also
     --------
@@ -66,11 +67,12 @@ class ElementwiseKernel(Kernel):
 
     Notes
     -----
-    With one output and nothing raw the result is pending, as that of NumPy's functions: it becomes part of the kernel
-    that needs it. Otherwise the kernel runs at once, and reads pending inputs while it computes them.
+    With one output and no ``raw``, the result is lazy like the results of NumPy's functions: the operation becomes part
+    of the kernel that needs it. Otherwise the kernel runs at once, and computes pending inputs as it reads them.
 
-    In C a bool is a ``bool``, a float16 a ``float`` that is rounded when it is stored, a complex number a ``float2`` or
-    ``double2`` of its parts. Raw arrays of bool are ``uchar``, those of float16 ``half`` (use ``vload_half``).
+    In C a bool is a ``bool``, a float16 is a ``float`` that is rounded when it is stored, and a complex number is a
+    ``float2`` or ``double2`` of its parts. The elements of a raw array of bool are ``uchar``. The elements of a raw
+    array of float16 are ``half`` (use ``vload_half``).
 
     Examples
     --------
@@ -95,26 +97,26 @@ class ElementwiseKernel(Kernel):
         Parameters
         ----------
         *args : array_like
-            The inputs, and perhaps the outputs after them. Arrays must have the declared dtypes; Python's numbers take
-            the dtype that is wanted.
+            The inputs, optionally followed by the outputs. Arrays must have the declared dtypes. Python numbers are
+            converted to them.
         size : int or tuple of int, optional
-            The shape, where all arrays are raw.
+            Shape of the result, if all arrays are raw.
         out : DeviceArray or tuple of DeviceArray, optional
-            Where the outputs shall be written.
+            Arrays for the outputs.
 
         Returns
         -------
         DeviceArray or tuple of DeviceArray
-            One per output.
+            One array per output.
 
         Raises
         ------
         TypeError
             The number of arguments or a dtype is wrong.
         ValueError
-            Shapes do not fit, or ``size`` is missing or not wanted.
+            Shapes do not fit, or `size` is missing or not allowed.
         RuntimeError
-            The operation does not compile; with the compiler's message at your own lines.
+            The operation does not compile. The message is the compiler's, with line numbers of the operation.
         """
         key = None
         if out is None and size is None and args and all(isinstance(a, DeviceArray) for a in args):
@@ -146,26 +148,26 @@ class ElementwiseKernel(Kernel):
 
 
 class ReductionKernel(Kernel):
-    """A reduction along axes, written in C.
+    """Define a reduction over axes, written in OpenCL C.
 
     Parameters
     ----------
     in_params, out_params : str
-        As in `ElementwiseKernel`; there is one output, and it is not raw.
+        As in `ElementwiseKernel`, with exactly one output, which is not raw.
     map_expr : str
-        Expression of the inputs (and of ``i`` and ``n``): what is combined.
+        Expression of the inputs (and of ``i`` and ``n``) that gives each value to combine.
     reduce_expr : str
-        Expression that combines ``a`` and ``b``. It must be associative and commutative: values are combined in an
-        order that differs between devices, and is the same in every run on one.
+        Expression that combines two values ``a`` and ``b``. It must be associative and commutative: the order differs
+        between devices, and is the same in every run on one device.
     post_map_expr : str
-        Statement that assigns the output from the combined value ``a``; ``''`` for the value itself.
+        Statement that assigns the output from the combined value ``a``. ``''`` for the value itself.
     identity : scalar or str, optional
-        What leaves every value as it is when it is combined with it: a number, or C text such as ``'-INFINITY'``.
-        None (or ``''``) if there is none: then nothing can be reduced to nothing, as with `numpy.max`.
+        Neutral element: a number, or C text such as ``'-INFINITY'``. Without it (None or ``''``) a reduction of no
+        elements raises ValueError, as `numpy.max` does.
     name : str
-        An identifier.
+        Identifier, used in messages, profiles and the generated source.
     reduce_type : str, optional
-        Dtype (or letter) of what is combined; that of the output if it is None, and float32 for float16.
+        Dtype (or letter) of the combined values. By default the dtype of the output, and float32 for float16.
     preamble : str
         Functions and macros that the expressions use.
 
@@ -174,12 +176,16 @@ class ReductionKernel(Kernel):
     ValueError
         A declaration cannot be read.
     TypeError
-        An argument is no string.
+        An argument is not a string.
+
+    See Also
+    --------
+    ElementwiseKernel, ScanKernel
 
     Notes
     -----
-    The reduction is pending as NumPy's are: inputs that are pending are computed while they are read, and what is done
-    to the result becomes part of it.
+    The result is lazy: the reduction computes pending inputs as it reads them, and later operations on the result
+    become part of its kernel.
 
     Examples
     --------
@@ -218,15 +224,15 @@ class ReductionKernel(Kernel):
         Parameters
         ----------
         *args : array_like
-            The inputs, and perhaps the output after them.
+            The inputs, optionally followed by the output.
         axis : int or tuple of int, optional
-            Reduced axes; all when None.
+            Axes to reduce. All axes by default.
         keepdims : bool
-            Whether reduced axes stay, with one element.
+            Keep the reduced axes, with an extent of one.
         size : int or tuple of int, optional
-            The shape, where all inputs are raw.
+            Shape over which to reduce, if all inputs are raw.
         out : DeviceArray, optional
-            Where the result shall be written.
+            Array for the result.
 
         Returns
         -------
@@ -237,7 +243,7 @@ class ReductionKernel(Kernel):
         TypeError, RuntimeError
             As `ElementwiseKernel`.
         ValueError
-            Shapes do not fit, or nothing is reduced without an identity.
+            Shapes do not fit, or there are no elements and no identity.
         """
         call = bind(self._signature, args, out)
         state = self._state(call, self._reduce_type)
@@ -254,28 +260,28 @@ class ReductionKernel(Kernel):
 
 
 class ScanKernel(Kernel):
-    """A running reduction along an axis, written in C.
+    """Define a running reduction along an axis, written in OpenCL C.
 
     Parameters
     ----------
     in_params, out_params : str
-        As in `ElementwiseKernel`; there is one output, and it is not raw.
+        As in `ElementwiseKernel`, with exactly one output, which is not raw.
     map_expr : str
-        Expression of the inputs (and of ``i`` and ``n``): what is combined.
+        Expression of the inputs (and of ``i`` and ``n``) that gives each value to combine.
     scan_expr : str
-        Expression that combines ``a``, of earlier elements, and ``b``. It must be associative; it need not be
-        commutative.
+        Expression that combines ``a``, the value of earlier elements, with ``b``. It must be associative, but need not
+        be commutative.
     post_map_expr : str
-        Statement that assigns the output from the combined value ``a``, and from the inputs; ``''`` for the value
+        Statement that assigns the output from the combined value ``a`` and from the inputs. ``''`` for the value
         itself.
     identity : scalar or str, optional
-        As in `ReductionKernel`; an exclusive scan needs it.
+        Neutral element, as in `ReductionKernel`. An exclusive scan requires it.
     name : str
-        An identifier.
+        Identifier, used in messages, profiles and the generated source.
     exclusive : bool
-        Whether each element gets what is before it, without itself.
+        Combine for each element only the elements before it.
     scan_type : str, optional
-        Dtype (or letter) of what is combined; that of the output if it is None, and float32 for float16.
+        Dtype (or letter) of the combined values. By default the dtype of the output, and float32 for float16.
     preamble : str
         Functions and macros that the expressions use.
 
@@ -284,11 +290,15 @@ class ScanKernel(Kernel):
     ValueError
         A declaration cannot be read, or an exclusive scan has no identity.
     TypeError
-        An argument is no string.
+        An argument is not a string.
+
+    See Also
+    --------
+    ElementwiseKernel, ReductionKernel
 
     Notes
     -----
-    Pending inputs are computed while they are read. Results are the same bits in every run.
+    The scan computes pending inputs as it reads them. Results have the same bits in every run.
 
     Examples
     --------
@@ -329,13 +339,13 @@ class ScanKernel(Kernel):
         Parameters
         ----------
         *args : array_like
-            The inputs, and perhaps the output after them.
+            The inputs, optionally followed by the output.
         axis : int, optional
-            The axis along which is scanned; None scans all elements in C order, as `numpy.cumsum` does.
+            Axis to scan along. None scans all elements in C order, as `numpy.cumsum` does.
         size : int or tuple of int, optional
-            The shape, where all inputs are raw.
+            Shape of the result, if all inputs are raw.
         out : DeviceArray, optional
-            Where the result shall be written.
+            Array for the result.
 
         Returns
         -------

@@ -24,21 +24,23 @@ _MOST_DIMENSIONS = 3
 
 
 class RawKernel:
-    """A kernel of OpenCL C, launched as it is written.
+    """Define a kernel of OpenCL C that is launched as it is written.
 
     Parameters
     ----------
     code : str
-        OpenCL C in which the kernel is.
+        OpenCL C with the kernel.
     name : str
-        The kernel's.
+        Name of the kernel.
     options : sequence of str
         Definitions of macros: ``('-DN=4',)``.
 
     Raises
     ------
     ValueError
-        There is no such kernel in the source, its parameters cannot be read, or an option has no meaning.
+        The source has no such kernel, its parameters cannot be read, or an option is unknown.
+    TypeError
+        `code` is not a string.
 
     See Also
     --------
@@ -72,27 +74,28 @@ class RawKernel:
         return f"<RawKernel {self.name}({', '.join(p.text for p in self._source.parameters)})>"
 
     def __call__(self, grid: Any, block: Any, args: Sequence[Any], *, shared_mem: int = 0) -> None:
-        """Launch the kernel, in ``grid`` groups of ``block`` work-items each.
+        """Launch the kernel with ``grid`` work-groups of ``block`` work-items each.
 
         Parameters
         ----------
         grid, block : tuple of int
-            Along one to three dimensions; where one has fewer, the others are 1.
+            One to three extents. Missing extents are 1.
         args : sequence
-            For each parameter but those in local memory: C-contiguous arrays for pointers, Python's or NumPy's numbers
-            for values. What is pending is computed before. Python's numbers take the type of the parameter.
+            One argument for each parameter that is not in local memory: a C-contiguous array for a pointer, a Python or
+            NumPy number for a value. Pending arrays are computed first. Python numbers are converted to the type of the
+            parameter.
         shared_mem : int
-            Bytes of the parameter in local memory.
+            Size in bytes of the parameter in local memory.
 
         Raises
         ------
         TypeError
-            The number of arguments is wrong, an argument does not fit its parameter, or a size is no integer.
+            The number of arguments is wrong, an argument does not fit its parameter, or an extent is not an integer.
         ValueError
-            An array is not C-contiguous, or read-only where the pointer is not const; sizes are wrong; arrays are on
-            two devices.
+            An array is not C-contiguous, or it is read-only and its pointer is not const. Or an extent is wrong, or the
+            arrays are on two devices.
         RuntimeError
-            The source does not compile; with the compiler's message.
+            The source does not compile. The message is the compiler's.
         """
         groups, local = _sizes(self.name, grid, block)
         told = [p for p in self._source.parameters if p.space != "local"]
@@ -129,7 +132,7 @@ class RawKernel:
 
 
 class RawModule:
-    """Several kernels of one source.
+    """Define several kernels of one source.
 
     Parameters
     ----------
@@ -137,6 +140,17 @@ class RawModule:
         OpenCL C.
     options : sequence of str
         Definitions of macros: ``('-DN=4',)``.
+
+    Raises
+    ------
+    ValueError
+        An option is unknown.
+    TypeError
+        `code` is not a string.
+
+    See Also
+    --------
+    RawKernel
 
     Examples
     --------
@@ -158,7 +172,7 @@ class RawModule:
         self._kernels: dict[str, RawKernel] = {}
 
     def get_function(self, name: str) -> RawKernel:
-        """Give a kernel by its name.
+        """Return a kernel by its name.
 
         Parameters
         ----------
@@ -171,7 +185,14 @@ class RawModule:
         Raises
         ------
         ValueError
-            There is no such kernel.
+            The source has no such kernel.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> module = clarray.RawModule(code="kernel void next(global int *x) { x[get_global_id(0)] += 1; }")
+        >>> module.get_function("next")
+        <RawKernel next(global int *x)>
         """
         found = self._kernels.get(name)
         return found or self._kernels.setdefault(name, RawKernel(self.code, name, self.options))

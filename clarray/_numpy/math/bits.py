@@ -28,20 +28,34 @@ _TO_BIG, _TO_LITTLE = np.uint64(0x8040201008040201), np.uint64(0x010204081020408
 
 
 def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> DeviceArray:
-    """Pack what is not zero as bits into bytes.
+    """Pack bits into bytes: eight elements become one byte.
+
+    An element other than zero is a set bit.
 
     Parameters
     ----------
     a : array_like of int or bool
+        Any shape.
     axis : int, optional
-        By default all elements in C order.
+        Axis along which eight neighbours become one byte. By default `a` is flattened in C order.
     bitorder : {'big', 'little'}
-        Whether the first of eight elements is the highest or the lowest bit.
+        Whether the first of eight elements is the highest or the lowest bit of the byte.
 
     Returns
     -------
-    DeviceArray
-        uint8, an eighth as long along the axis; missing bits of the last byte are zero.
+    DeviceArray of uint8
+        An eighth as long along the axis, rounded up. Missing bits of the last byte are zero.
+
+    Raises
+    ------
+    TypeError
+        The elements are neither integers nor bools.
+    ValueError
+        `bitorder` is neither 'big' nor 'little'.
+
+    See Also
+    --------
+    unpackbits : The inverse.
 
     Examples
     --------
@@ -86,22 +100,41 @@ def _words(array: DeviceArray) -> DeviceArray:
 
 
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> DeviceArray:
-    """Unpack bytes into bits.
+    """Unpack bytes into bits: each byte becomes eight elements.
 
     Parameters
     ----------
     a : array_like of uint8
+        Any shape.
     axis : int, optional
-        By default all elements in C order.
+        Axis along which each byte becomes eight elements. By default `a` is flattened in C order.
     count : int, optional
-        How many bits to give along the axis: fewer, or more, which are zero; a negative number is cut off the end.
+        Number of bits to return along the axis. Bits beyond those of `a` are zero. A negative number removes bits
+        from the end.
     bitorder : {'big', 'little'}
-        Whether the first bit is the highest or the lowest.
+        Whether the first of eight elements is the highest or the lowest bit of the byte.
 
     Returns
     -------
-    DeviceArray
-        uint8, 0 or 1.
+    DeviceArray of uint8
+        Zeros and ones.
+
+    Raises
+    ------
+    TypeError
+        The dtype of `a` is not uint8.
+    ValueError
+        `bitorder` is neither 'big' nor 'little', or a negative `count` removes more bits than there are.
+
+    See Also
+    --------
+    packbits : The inverse.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.unpackbits(clarray.array([131], dtype="uint8")).tolist()
+    [1, 0, 0, 0, 0, 0, 1, 1]
     """
     given = array = operand_array(a)
     np.unpackbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises

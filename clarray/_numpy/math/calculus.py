@@ -35,18 +35,19 @@ _add, _subtract, _multiply, _divide, _negative = (
 
 
 def angle(z: Any, deg: bool = False) -> DeviceArray:
-    """The angle of each complex number with the positive real axis.
+    """Return the angle of each complex number, measured from the positive real axis.
 
     Parameters
     ----------
     z : array_like
-        Real numbers have the angle 0 or pi.
+        Complex or real numbers. Real numbers have the angle 0 or pi.
     deg : bool
-        Give degrees rather than radians.
+        Return degrees instead of radians.
 
     Returns
     -------
-    DeviceArray
+    DeviceArray of float
+        Of the shape of `z`: between -pi and pi, or between -180 and 180 degrees.
 
     Examples
     --------
@@ -64,28 +65,42 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> DeviceArray:
-    """Make jumps between neighbours small by adding multiples of a period.
+    """Remove large jumps between neighbours by adding multiples of a period.
+
+    A typical use is a sequence of angles that jumps from pi to -pi.
 
     Parameters
     ----------
     p : array_like
+        Real numbers of at least one axis.
     discont : float, optional
-        Jumps below it stay; by default, and at least, half the period.
+        Smaller jumps stay as they are. The default is half the period, and no smaller value has an effect.
     axis : int
+        Axis along which neighbours are compared.
     period : float
-        Integers for a result of integers.
+        Size of the jump that is removed. With an integer period, integers give integers.
 
     Returns
     -------
     DeviceArray
-        The corrections are summed by one scan, which computes them while it reads.
+        Of the shape of `p`.
 
     Raises
     ------
     ValueError
         `p` has no axis.
     AxisError
-        There is no such axis.
+        `axis` does not exist.
+
+    Notes
+    -----
+    One scan sums the corrections and computes the corrections as it reads `p`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.unwrap([0, 1, 2, -1, 0], period=4).tolist()
+    [0, 1, 2, 3, 4]
     """
     array = as_array(p)
     if array.ndim == 0:
@@ -127,28 +142,31 @@ def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
 
 @recorded
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Slopes along each axis: central differences inside, one-sided ones at both ends.
+    """Return the slope along each axis.
+
+    Slopes inside are central differences. Slopes at both ends are one-sided differences.
 
     Parameters
     ----------
     f : array_like
+        Values of a function at regular or irregular positions.
     *varargs : scalar or (N,) array_like
-        Nothing for a spacing of 1; one scalar for all axes; or for each axis a scalar, its spacing, or an array, the
-        coordinates along it.
+        Positions of the values. Without any, neighbours have the distance 1. One scalar is the distance along all
+        axes. Otherwise there is one argument per axis: a scalar for the distance, or an array of the coordinates.
     axis : int or tuple of int, optional
-        The axes to differentiate along; all by default.
+        Axes along which to differentiate. All axes by default.
     edge_order : {1, 2}
         Order of the differences at the ends.
 
     Returns
     -------
     DeviceArray or tuple of DeviceArray
-        One for each axis, of the shape of `f`; float64 where `f` is no float.
+        One array per axis, each of the shape of `f`. Float64 if `f` has integers.
 
     Raises
     ------
     TypeError
-        The number of spacings does not fit, or `f` is of bools.
+        The number of `varargs` is wrong, or `f` has bools.
     ValueError
         Coordinates do not fit their axis, an axis is too short, or `edge_order` is above 2.
 

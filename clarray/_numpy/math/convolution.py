@@ -23,27 +23,34 @@ _MODES = {"valid": 0, "same": 1, "full": 2, "v": 0, "s": 1, "f": 2}
 
 
 def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
-    """The discrete convolution of two sequences; see `numpy.convolve`.
-
-    The sum is taken directly, as NumPy takes it, in time ``len(a) * len(v)``: whole numbers stay whole, and each sum is
-    as exact as its own terms. Where both are long and that is not needed, `scipy.signal.fftconvolve` takes device
-    arrays (with ``SCIPY_ARRAY_API=1``) and multiplies their transforms, here, on the device.
+    """Return the discrete convolution of two sequences.
 
     Parameters
     ----------
-    a, v : array_like
-        One-dimensional, neither empty.
+    a : (N,) array_like
+    v : (M,) array_like
     mode : {'full', 'same', 'valid'}
+        Positions of the shorter sequence to return. 'full': all that overlap, N + M - 1 results. 'same': the middle
+        ``max(N, M)`` of them. 'valid': all that overlap completely, ``max(N, M) - min(N, M) + 1`` results.
 
     Returns
     -------
     DeviceArray
-        Of the dtype that NumPy promotes both to; integers wrap around, float16 is summed in float32.
+        Of the dtype that NumPy promotes both to. Integers wrap around. Float16 is summed in float32.
 
     Raises
     ------
     ValueError
-        For an empty or a many-dimensional operand.
+        An operand is empty or has more than one axis.
+
+    Notes
+    -----
+    The sum is computed directly, as in NumPy, in time ``N * M``. Integers stay exact, and each sum is as exact as its
+    own terms. For two long sequences of floats `scipy.signal.fftconvolve` is faster: it accepts device arrays if
+    ``SCIPY_ARRAY_API=1`` is set, and multiplies their Fourier transforms on the device.
+
+    With floats and the modes 'full' and 'same' the call waits for the device once, to look for NaN and infinities in
+    the shorter sequence.
 
     Examples
     --------
@@ -64,13 +71,15 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
 
 
 def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
-    """The cross-correlation of two sequences, ``c[k] = sum(a[n + k] * conj(v[n]))``; see `numpy.correlate`.
+    """Return the cross-correlation of two sequences, ``c[k] = sum(a[n + k] * conj(v[n]))``.
 
     Parameters
     ----------
-    a, v : array_like
-        One-dimensional, neither empty.
+    a : (N,) array_like
+    v : (M,) array_like
+        The complex conjugate of `v` is multiplied.
     mode : {'valid', 'same', 'full'}
+        Positions to return, as in `clarray.convolve`.
 
     Returns
     -------
@@ -80,7 +89,13 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
     Raises
     ------
     ValueError
-        For an operand that is empty or not one-dimensional.
+        An operand is empty or does not have exactly one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.correlate([1, 2, 3, 4], [1, 0, -1]).tolist()
+    [-2, -2]
     """
     device = ufunc_calls.device_of_operands((a, v))
     first, second = (as_array(x, device) for x in (a, v))

@@ -76,32 +76,36 @@ double2 complex_along(double x, double x0, double x1, double2 y0, double2 y1) {
 
 @recorded
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> DeviceArray:
-    """Interpolate linearly between points; computed in float64, as NumPy does.
+    """Interpolate linearly between points.
 
     Parameters
     ----------
     x : array_like
-        Where to interpolate; any shape.
+        Positions at which to interpolate, of any shape.
     xp : (N,) array_like
-        Where the points are, in rising order (any order with `period`).
+        Positions of the points, in ascending order. With `period` any order is allowed.
     fp : (N,) array_like
-        Their values, which may be complex.
+        Values of the points, real or complex.
     left, right : scalar, optional
-        The values before the first and after the last point; theirs by default.
+        Results before the first and after the last point. The values of these points by default.
     period : float, optional
-        The points repeat with it; `left` and `right` do not count then.
+        Period with which the points repeat. `left` and `right` are then ignored.
 
     Returns
     -------
     DeviceArray of float64 or complex128
-        Of the shape of `x`. One pass over `x`.
+        Of the shape of `x`.
 
     Raises
     ------
     ValueError
-        `xp` and `fp` have not one axis, not the same length or no elements, or `period` is zero.
+        `xp` and `fp` do not have one axis each and the same length, have no elements, or `period` is zero.
     TypeError
         `x` or `xp` is complex, or the device has no float64.
+
+    Notes
+    -----
+    One pass over `x`, in float64 as in NumPy.
 
     Examples
     --------

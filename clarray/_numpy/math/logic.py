@@ -42,20 +42,28 @@ _BOOL = np.dtype(bool)
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> DeviceArray:
-    """Whether elements are equal within ``atol + rtol * abs(b)``, in one pass over both operands.
+    """Return whether elements are equal within a tolerance.
+
+    Two elements are close if ``abs(a - b) <= atol + rtol * abs(b)``.
 
     Parameters
     ----------
     a, b : array_like
-        Broadcast against each other. `b` is the reference: the tolerance follows its magnitude.
-    rtol, atol : array_like
-        Relative and absolute tolerance.
+        Numbers to compare, broadcast against each other. The tolerance grows with the magnitude of `b`.
+    rtol : array_like
+        Relative tolerance.
+    atol : array_like
+        Absolute tolerance.
     equal_nan : bool
         Whether NaN is close to NaN.
 
     Returns
     -------
     DeviceArray of bool
+
+    Notes
+    -----
+    One pass over both operands. A tolerance that is an array takes a pass of its own, and the call waits for it.
 
     Examples
     --------
@@ -112,7 +120,25 @@ def _all(tested: Operand) -> bool:
 
 @recorded_growth
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close, a Python bool; one fused pass. See `isclose`."""
+    """Return whether all elements are equal within a tolerance.
+
+    Parameters as in `isclose`.
+
+    Returns
+    -------
+    bool
+        A Python bool, so the call waits for the device.
+
+    Notes
+    -----
+    One fused pass over both operands.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+    True
+    """
     return _all(_close(a, b, rtol, atol, equal_nan))
 
 
@@ -135,17 +161,18 @@ def _no_numbers(equal: Any, a: Any, b: Any) -> bool:
 
 @recorded_growth
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have the same shape and elements, a Python bool.
+    """Return whether two arrays have the same shape and the same elements.
 
     Parameters
     ----------
     a1, a2 : array_like
     equal_nan : bool
-        Whether NaN equals NaN; a complex number is NaN if one of its parts is.
+        Whether NaN equals NaN. A complex number is NaN if one of its parts is.
 
     Returns
     -------
     bool
+        A Python bool, so the call waits for the device.
 
     Examples
     --------
@@ -167,7 +194,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 @recorded_growth
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays can be broadcast against each other and are equal then, a Python bool.
+    """Return whether two arrays are equal after broadcasting.
 
     Parameters
     ----------
@@ -176,6 +203,13 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     Returns
     -------
     bool
+        A Python bool, so the call waits for the device. False if the shapes cannot be broadcast.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
     """
     found = _operands(a1, a2)
     if found is None:
@@ -200,7 +234,23 @@ def _constant(value: bool, array: DeviceArray, order: str) -> DeviceArray:
 
 
 def iscomplex(x: Any) -> DeviceArray:
-    """Whether elements have an imaginary part other than zero."""
+    """Return whether each element has an imaginary part other than zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray of bool
+        Of the shape of `x`. All False for a real dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.iscomplex([1 + 1j, 2 + 0j]).tolist()
+    [True, False]
+    """
     array = as_array(x)
     if array.dtype.kind != "c":
         return _constant(False, array, "C")
@@ -209,7 +259,23 @@ def iscomplex(x: Any) -> DeviceArray:
 
 
 def isreal(x: Any) -> DeviceArray:
-    """Whether the imaginary part of elements is zero."""
+    """Return whether the imaginary part of each element is zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray of bool
+        Of the shape of `x`. All True for a real dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isreal([1 + 1j, 2 + 0j]).tolist()
+    [False, True]
+    """
     array = as_array(x)
     if array.dtype.kind != "c":
         return _constant(True, array, "A")
@@ -230,26 +296,9 @@ def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
 
 @one_hold("out")
 def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
-    """Whether elements are positive infinity; parameters as in `isneginf`.
+    """Return whether each element is positive infinity.
 
-    Raises
-    ------
-    TypeError
-        `x` is complex.
-    """
-    return _is_infinity(x, np.inf, out)
-
-
-@one_hold("out")
-def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
-    """Whether elements are negative infinity.
-
-    Parameters
-    ----------
-    x : array_like
-        Real.
-    out : DeviceArray, optional
-        Where to put the result.
+    Parameters as in `isneginf`.
 
     Returns
     -------
@@ -259,6 +308,41 @@ def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     ------
     TypeError
         `x` is complex.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isposinf([-clarray.inf, 0.0, clarray.inf]).tolist()
+    [False, False, True]
+    """
+    return _is_infinity(x, np.inf, out)
+
+
+@one_hold("out")
+def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
+    """Return whether each element is negative infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : DeviceArray, optional
+        Array for the result.
+
+    Returns
+    -------
+    DeviceArray of bool
+
+    Raises
+    ------
+    TypeError
+        `x` is complex.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isneginf([-clarray.inf, 0.0, clarray.inf]).tolist()
+    [True, False, False]
     """
     return _is_infinity(x, -np.inf, out)
 
@@ -267,36 +351,40 @@ def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> DeviceArray:
-    """Put finite numbers in place of NaN and infinities, in one pass.
+    """Replace NaN and infinities by finite numbers.
 
     Parameters
     ----------
     x : array_like
-        Integers and bools have none of these, and stay as they are. Of complex numbers each part is treated.
+        Integers and bools stay as they are. Both parts of a complex number are treated.
     copy : bool
         False writes to `x` itself.
     nan : array_like
-        What NaN becomes; arrays broadcast to `x`.
+        Replacement of NaN, broadcast to `x`.
     posinf, neginf : array_like, optional
-        What the infinities become; by default the largest and smallest numbers of the dtype.
+        Replacements of the infinities. By default the largest and the smallest finite number of the dtype.
 
     Returns
     -------
     DeviceArray
-        New, or `x` with ``copy=False``.
+        A new array, or `x` with ``copy=False``.
 
     Raises
     ------
     TypeError
         A replacement cannot be converted to the dtype of `x` under the rule ``'same_kind'``.
     ValueError
-        ``copy=False``, and `x` is no array.
+        ``copy=False``, and `x` is not an array.
+
+    Notes
+    -----
+    One pass.
 
     Examples
     --------
     >>> import clarray
-    >>> clarray.nan_to_num([1.0, float("nan")]).tolist()
-    [1.0, 0.0]
+    >>> clarray.nan_to_num([1.0, clarray.nan, clarray.inf], posinf=9.0).tolist()
+    [1.0, 0.0, 9.0]
     """
     refuse_subclass(x)
     if not copy and (targets := host_outputs(x)):
@@ -342,18 +430,29 @@ def _replaced(value: Node, nan: Operand, posinf: Operand, neginf: Operand) -> No
 
 
 def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
-    """Take the real parts of complex numbers if all imaginary parts are close to zero.
+    """Return the real parts if all imaginary parts are close to zero.
 
     Parameters
     ----------
     a : array_like
     tol : float
-        Above 1 in units of the dtype's machine epsilon, else an absolute bound.
+        Tolerance of the imaginary parts. A value above 1 counts in machine epsilons of the dtype. Any other value is an
+        absolute bound.
 
     Returns
     -------
     DeviceArray
-        The real parts, as a view; `a` itself where a part is not close to zero. Deciding waits for one pass.
+        A view of the real parts, or `a` itself if an imaginary part is not close to zero.
+
+    Notes
+    -----
+    For a complex dtype the call takes one pass and waits for it.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.real_if_close([1 + 1e-16j, 2 + 0j]).tolist()
+    [1.0, 2.0]
     """
     array = operand_array(a)
     if array.dtype.kind != "c":
@@ -370,18 +469,28 @@ _FIX_IS_DEPRECATED = (
 
 @one_hold("out")
 def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
-    """Round towards zero; the same as `clarray.trunc`.
+    """Round each element towards zero, the same as `clarray.trunc`.
+
+    NumPy 2.5 deprecates the function.
 
     Parameters
     ----------
     x : array_like
-        Real.
+        Real numbers.
     out : DeviceArray, optional
-        Where to put the result.
+        Array for the result.
 
     Returns
     -------
     DeviceArray
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import warnings, clarray
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     clarray.fix([-1.5, 1.5]).tolist()
+    [-1.0, 1.0]
     """
     if callers.NUMPY_2_5:
         callers.warn(_FIX_IS_DEPRECATED, DeprecationWarning)

@@ -53,32 +53,79 @@ def _cosines(M: Any, *weights: float) -> DeviceArray:  # noqa: N803
 
 
 def hanning(M: int) -> DeviceArray:  # noqa: N803 - NumPy's name
-    """The Hann window: one period of a raised cosine, zero at both ends.
+    """Return the Hann window: one period of a raised cosine, zero at both ends.
 
     Parameters
     ----------
     M : int
-        How many points; below one there are none.
+        Number of points. Below one the window is empty.
 
     Returns
     -------
     (M,) DeviceArray of float64
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.hanning(5).round(6).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     return _cosines(M, 0.5, 0.5)
 
 
 def hamming(M: int) -> DeviceArray:  # noqa: N803
-    """The Hamming window: a raised cosine that ends at 0.08; see `hanning`."""
+    """Return the Hamming window: a raised cosine with the value 0.08 at both ends.
+
+    Parameters
+    ----------
+    M : int
+        Number of points. Below one the window is empty.
+
+    Returns
+    -------
+    (M,) DeviceArray of float64
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.hamming(5).round(6).tolist()
+    [0.08, 0.54, 1.0, 0.54, 0.08]
+    """
     return _cosines(M, 0.54, 0.46)
 
 
 def blackman(M: int) -> DeviceArray:  # noqa: N803
-    """The Blackman window: a sum of two cosines, close to zero near the ends; see `hanning`."""
+    """Return the Blackman window: a sum of two cosines, close to zero at both ends.
+
+    Parameters
+    ----------
+    M : int
+        Number of points. Below one the window is empty.
+
+    Returns
+    -------
+    (M,) DeviceArray of float64
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.blackman(5)[1:4].round(6).tolist()
+    [0.34, 1.0, 0.34]
+    """
     return _cosines(M, 0.42, 0.5, 0.08)
 
 
 def bartlett(M: float) -> DeviceArray:  # noqa: N803
-    """The Bartlett window: a triangle, zero at both ends; see `hanning`.
+    """Return the Bartlett window: a triangle, zero at both ends.
+
+    Parameters
+    ----------
+    M : int
+        Number of points. Below one the window is empty.
+
+    Returns
+    -------
+    (M,) DeviceArray of float64
 
     Examples
     --------
@@ -94,14 +141,14 @@ def bartlett(M: float) -> DeviceArray:  # noqa: N803
 
 
 def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
-    """The Kaiser window: ``i0(beta * sqrt(1 - r**2)) / i0(beta)`` for `r` from -1 to 1.
+    """Return the Kaiser window: ``i0(beta * sqrt(1 - r**2)) / i0(beta)`` for `r` from -1 to 1.
 
     Parameters
     ----------
     M : int
-        How many points; below one there are none.
+        Number of points. Below one the window is empty.
     beta : float
-        0 gives a rectangle; the larger, the narrower the window.
+        Shape of the window: 0 gives a rectangle, and larger values give a narrower peak.
 
     Returns
     -------
@@ -110,7 +157,13 @@ def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
     Raises
     ------
     TypeError
-        A parameter is a text or a complex number.
+        A parameter is a string or a complex number.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.kaiser(5, 2.0).round(4).tolist()
+    [0.4387, 0.8348, 1.0, 0.8348, 0.4387]
     """
     M, beta = _real(M, beta)  # noqa: N806
     if M <= 1:
@@ -122,12 +175,17 @@ def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
 
 
 def i0(x: Any) -> DeviceArray:
-    """The modified Bessel function of the first kind and order zero, of each element.
+    """Return the modified Bessel function of the first kind and order zero.
 
     Parameters
     ----------
     x : array_like
-        Of real numbers; integers are computed in float64.
+        Real numbers. Integers are computed in float64.
+
+    Returns
+    -------
+    DeviceArray of float
+        Of the shape of `x`.
 
     Raises
     ------
@@ -136,8 +194,14 @@ def i0(x: Any) -> DeviceArray:
 
     Notes
     -----
-    Float32 and float64 results are within 8 units in the last place. They overflow where the value does; NumPy's
-    already where ``exp(x)`` does.
+    Float32 and float64 results are within 8 units in the last place. They overflow only if the exact value does.
+    NumPy's results overflow as soon as ``exp(x)`` does.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.i0([0.0, 1.0]).round(6).tolist()
+    [1.0, 1.266066]
     """
     array = as_array(x)
     if array.dtype.kind == "c":
@@ -147,7 +211,23 @@ def i0(x: Any) -> DeviceArray:
 
 
 def sinc(x: Any) -> DeviceArray:
-    """``sin(pi * x) / (pi * x)`` of each element, 1 at zero."""
+    """Return ``sin(pi * x) / (pi * x)`` for each element, and 1 at zero.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    DeviceArray
+        Of the shape of `x`. Float64 for integers.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.sinc([0.0, 0.5]).round(6).tolist()
+    [1.0, 0.63662]
+    """
     node = as_array(x)._node
     angle = applied(np.multiply, node, math.pi)
     tiny = float(np.finfo(angle.dtype).eps) if angle.dtype.kind == "f" else 1e-20

@@ -36,38 +36,48 @@ def einsum(
     casting: Any = "safe",
     optimize: Any = False,
 ) -> DeviceArray:
-    """Sums of products over labelled axes; see `numpy.einsum` for the notation, all of which is understood.
+    """Sum products of elements over labelled axes, by Einstein's notation.
 
-    Two operands are contracted at a time: as a matrix product, or as one fused pass where no element is used twice.
-    Three or more are always taken in the order that `numpy.einsum_path` finds, unless `optimize` names one.
+    Each axis has a letter. Axes with the same letter are multiplied element by element. A letter that is missing after
+    ``->`` is summed over. `numpy.einsum` describes the notation, and all of it is accepted.
 
     Parameters
     ----------
     subscripts : str
-        Such as ``'ij,jk->ik'``, ``'...ii'``; or operands and lists of integer labels in turn.
+        Such as ``'ij,jk->ik'`` or ``'...ii'``. Operands and lists of integer labels in turn are accepted as well.
     *operands : array_like
+        One array per group of letters.
     out : DeviceArray, optional
-        Of the result's shape.
+        Array for the result, of its shape.
     dtype : dtype, optional
-        What is computed in; the operands' common dtype when None.
+        Dtype of the computation. By default the common dtype of the operands.
     order : {'C', 'F', 'A', 'K'}
-        How a new result is laid out: 'A' is 'F' where all operands are, else 'C', and 'K' as it is computed.
+        Memory order of a new result. 'A' is 'F' if all operands are, else 'C'. 'K' is the order of the computation.
     casting : str
-        What conversions are allowed.
+        Rule for the conversions that are allowed.
     optimize : bool, str or sequence
-        As for `numpy.einsum_path`.
+        Order of the contractions, as for `numpy.einsum_path`.
 
     Returns
     -------
     DeviceArray
-        A view if one operand is given and nothing is summed.
+        A view if there is one operand and nothing is summed.
 
     Raises
     ------
     ValueError
         The subscripts are wrong, or the extents of axes with one label differ.
     TypeError
-        `casting` does not allow the conversion.
+        `casting` does not allow a conversion.
+
+    See Also
+    --------
+    einsum_path, tensordot, matmul
+
+    Notes
+    -----
+    Two operands are contracted at a time: by a matrix product, or by one fused pass if each element is used once. Three
+    or more operands are always contracted in the order of `numpy.einsum_path`, unless `optimize` gives another.
 
     Examples
     --------
@@ -134,26 +144,36 @@ def _laid_out(made: DeviceArray, arrays: list[DeviceArray], order: str) -> Devic
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
-    """The order in which `einsum` contracts its operands, as `numpy.einsum_path` finds it from their shapes.
+    """Return the order in which `einsum` contracts its operands.
+
+    `numpy.einsum_path` finds the order from the shapes alone.
 
     Parameters
     ----------
     *operands
-        Subscripts and arrays, as of `einsum`.
+        Subscripts and arrays, as for `einsum`.
     optimize : bool, str or sequence, optional
-        How the order is sought: ``'greedy'``, ``'optimal'``, one of them with a limit of memory, or an order.
+        Search for the order: ``'greedy'``, ``'optimal'``, one of them with a limit of memory, or a ready order.
 
     Returns
     -------
     path : list
-        What `einsum` takes as its `optimize`.
+        Value for the `optimize` of `einsum`.
     text : str
-        The path and its cost, to be printed.
+        Printable description of the path and its cost.
 
     Raises
     ------
     ValueError
         There are no operands, or the subscripts are wrong.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a, b, c = clarray.ones((50, 2)), clarray.ones((2, 50)), clarray.ones((50, 1))
+    >>> path, text = clarray.einsum_path("ij,jk,kl->il", a, b, c)
+    >>> path
+    ['einsum_path', (1, 2), (0, 1)]
     """
     text, given = _text(operands)
     shapes = [x.shape if isinstance(x, DeviceArray) else np.shape(x) for x in given]

@@ -66,17 +66,16 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
 
 @one_hold("out")
 def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
-    """Sum of products over the last axis of `a` and the last but one of `b` (its only one, if it is 1-d).
+    """Multiply vectors and matrices: sum products over one axis of each operand.
 
-    Of vectors it is one fused pass over both, pending expressions included; of a matrix and a vector one pass over
-    the matrix; of matrices a blocked product.
+    The axis is the last one of `a`, and the last but one of `b` (the only one of a vector).
 
     Parameters
     ----------
     a, b : array_like
-        Scalars multiply.
+        Vectors, matrices or arrays of more axes. A scalar multiplies each element.
     out : DeviceArray, optional
-        Of exactly the shape and dtype of the result, contiguous in C order.
+        Array for the result, of exactly its shape and dtype, contiguous in C order.
 
     Returns
     -------
@@ -87,6 +86,15 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     ------
     ValueError
         The extents of the summed axes differ, or `out` does not fit.
+
+    See Also
+    --------
+    matmul, vdot, inner, tensordot
+
+    Notes
+    -----
+    Two vectors take one fused pass over both, expressions included. A matrix and a vector take one pass over the
+    matrix. Two matrices take a blocked product.
 
     Examples
     --------
@@ -144,22 +152,32 @@ def _written(shape: tuple[int, ...]) -> str:
 
 @recorded
 def vdot(a: Any, b: Any, /) -> DeviceArray:
-    """Sum of the products of all elements, those of `a` conjugated, in one fused pass.
+    """Return the sum of the products of all elements, with the elements of `a` conjugated.
 
     Parameters
     ----------
     a, b : array_like
-        Of equal size; flattened in C order.
+        Of the same number of elements. Both are flattened in C order.
 
     Returns
     -------
     DeviceArray
-        0-d.
+        Without axes.
 
     Raises
     ------
     ValueError
-        The sizes differ.
+        The numbers of elements differ.
+
+    Notes
+    -----
+    One fused pass over both operands.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.vdot([[1, 2], [3, 4]], [[1, 0], [0, 1]]))
+    5
     """
     left, right, dtype = _arrays(a, b)
     if left.shape != right.shape or left.ndim != 1:
@@ -170,12 +188,32 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
 
 
 def inner(a: Any, b: Any, /) -> DeviceArray:
-    """Sum of products over the last axes of both operands; see `dot` for the rest.
+    """Sum products over the last axes of two operands.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Arrays whose last axes have the same extent. A scalar multiplies each element.
+
+    Returns
+    -------
+    DeviceArray
+        Of shape ``a.shape[:-1] + b.shape[:-1]``.
 
     Raises
     ------
     ValueError
         The extents of the last axes differ.
+
+    See Also
+    --------
+    dot, tensordot
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.inner([[1, 2], [3, 4]], [10, 1]).tolist()
+    [12, 34]
     """
     short = vector_product(a, b) if type(b) is DeviceArray and b.ndim == 1 else None
     return _inner(a, b) if short is None else short
@@ -194,18 +232,21 @@ _inner = small_call(_inner, Rule(np.inner, "integers", all_pairs))
 
 @one_hold("out")
 def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
-    """Every element of `a` times every element of `b`, both flattened: an expression of shape (M, N).
+    """Multiply each element of `a` by each element of `b`.
 
     Parameters
     ----------
-    a, b : array_like
-        Of M and of N elements.
+    a : array_like
+        M elements, flattened in C order.
+    b : array_like
+        N elements, flattened in C order.
     out : DeviceArray, optional
-        Of shape (M, N).
+        Array for the result, of shape (M, N).
 
     Returns
     -------
-    DeviceArray
+    (M, N) DeviceArray
+        An expression that takes memory only if it is evaluated.
 
     Examples
     --------
@@ -230,25 +271,38 @@ def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
 
 @recorded
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
-    """Sum of products over several axes of each operand.
+    """Sum products over several axes of each operand.
 
     Parameters
     ----------
     a, b : array_like
     axes : int or (sequence of int, sequence of int)
-        The last so many axes of `a` with the first of `b`, or the axes of each that belong together.
+        An integer N pairs the last N axes of `a` with the first N axes of `b`. Two sequences list the axes of `a` and
+        the axes of `b` that form pairs.
 
     Returns
     -------
     DeviceArray
-        Its axes are the others of `a`, then those of `b`.
+        The remaining axes of `a`, then the remaining axes of `b`.
 
     Raises
     ------
     IndexError
         An operand has no such axis.
     ValueError
-        The extents of axes that belong together differ.
+        The extents of a pair of axes differ.
+
+    See Also
+    --------
+    dot, einsum
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.tensordot([[1, 2], [3, 4]], [[1, 1], [1, 1]], axes=1).tolist()
+    [[3, 3], [7, 7]]
+    >>> int(clarray.tensordot([[1, 2], [3, 4]], [[1, 1], [1, 1]], axes=2))
+    10
     """
     left, right, dtype = _arrays(a, b)
     try:
@@ -295,17 +349,23 @@ def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:
 
 @recorded
 def kron(a: Any, b: Any) -> DeviceArray:
-    """Kronecker product: blocks of `b`, each scaled by an element of `a`.
+    """Return the Kronecker product: blocks of `b`, each scaled by one element of `a`.
 
     Parameters
     ----------
     a, b : array_like
-        The one of fewer axes gets axes of one element in front.
+        The operand with fewer axes gets axes of extent one in front.
 
     Returns
     -------
     DeviceArray
-        Its extents are the products of the operands'.
+        Each extent is the product of the extents of the operands.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.kron([1, 10], [1, 2, 3]).tolist()
+    [1, 2, 3, 10, 20, 30]
     """
     device = device_of_operands((a, b))
     left, right = as_array(a, device), as_array(b, device)
@@ -323,17 +383,17 @@ def kron(a: Any, b: Any) -> DeviceArray:
 
 @recorded
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DeviceArray:
-    """Cross product of vectors of three elements: the vector that is perpendicular to both.
+    """Return the cross product of vectors with three elements: a vector perpendicular to both.
 
     Parameters
     ----------
     a, b : array_like
-        Of three elements along the axis of the vectors; the other axes broadcast. Two elements, which NumPy has
-        deprecated and from 2.5 on refuses, stand for a third one that is zero.
+        Vectors of three elements along one axis. The other axes broadcast. For vectors of two elements the third
+        element is zero. NumPy has deprecated these, and refuses them from 2.5 on.
     axisa, axisb, axisc : int
-        The axis of the vectors in `a`, in `b` and in the result.
+        Axis of the vectors in `a`, in `b` and in the result.
     axis : int, optional
-        All three of them.
+        The same axis for all three.
 
     Returns
     -------
@@ -343,7 +403,13 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Raises
     ------
     ValueError
-        A vector has not two or three elements, or an operand no axis.
+        A vector does not have two or three elements, or an operand has no axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.cross([1, 0, 0], [0, 1, 0]).tolist()
+    [0, 0, 1]
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -396,25 +462,36 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
 @recorded_growth
 @one_hold("out")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """Sum along diagonals.
+    """Return the sum along a diagonal.
 
     Parameters
     ----------
     a : array_like
-        Of two axes at least.
+        A matrix, or an array of more axes with one matrix for each position along the other axes.
     offset : int
-        How far above the main diagonal; negative for below.
+        Number of positions above the main diagonal. Negative below it.
     axis1, axis2 : int
-        The axes of the matrices whose diagonals are summed.
+        Axes of the matrices.
     dtype : dtype, optional
-        Of the sum; see `clarray.sum`.
+        Dtype of the sum, see `clarray.sum`.
     out : DeviceArray, optional
-        Where the result goes.
+        Array for the result.
 
     Returns
     -------
     DeviceArray
-        Of the axes that are left.
+        Without `axis1` and `axis2`.
+
+    Raises
+    ------
+    ValueError
+        `a` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.trace([[1, 2], [3, 4]]))
+    5
     """
     found: DeviceArray = reductions.sum(shapes.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
     return found

@@ -66,10 +66,23 @@ def mean(
     *,
     where: Any = True,
 ) -> DeviceArray:
-    """Arithmetic mean over axes; one pass, parameters as in `sum`.
+    """Return the arithmetic mean over axes.
 
-    Integers are averaged in float64, float16 in float32. The mean of no elements is NaN, with a
-    RuntimeWarning.
+    Parameters as in `sum`.
+
+    Returns
+    -------
+    DeviceArray
+        Float64 for integers and bools. The mean of no elements is NaN, with a RuntimeWarning.
+
+    See Also
+    --------
+    average, nanmean, median
+
+    Notes
+    -----
+    One pass. Integers are summed in float64, float16 in float32. With `where` the call waits for the result, to warn of
+    a mean of no elements.
 
     Examples
     --------
@@ -286,7 +299,7 @@ def var(
     mean: Any = _NO,
     correction: Any = _NO,
 ) -> DeviceArray:
-    """Variance over axes: the mean squared deviation from the mean, in one pass.
+    """Return the variance over axes: the mean squared deviation from the mean.
 
     Parameters
     ----------
@@ -294,25 +307,34 @@ def var(
     axis, dtype, out : optional
         As in `sum`.
     ddof : float, optional
-        The divisor is the number of elements less this.
+        Number to subtract from the number of elements in the divisor. 1 gives the estimate from a sample.
     keepdims, where : optional
         As in `sum`.
     mean : array_like, optional
-        The mean over the same axes, with them kept, where it is known.
+        The mean over the same axes, computed with ``keepdims=True``, if it is known.
     correction : float, optional
         The name of `ddof` in the Array API standard.
 
     Returns
     -------
     DeviceArray
-        Real, also of complex values.
+        Real, also for complex values. Float64 for integers and bools.
 
     Raises
     ------
     numpy.exceptions.AxisError
-        There is no such axis.
+        An axis does not exist.
     ValueError
         Both `ddof` and `correction` are given.
+
+    See Also
+    --------
+    std, nanvar, mean
+
+    Notes
+    -----
+    One pass for floats, which computes mean and deviations together. With `where` the call waits for the result, to
+    warn of slices with too few elements.
 
     References
     ----------
@@ -343,7 +365,29 @@ def std(
     mean: Any = _NO,
     correction: Any = _NO,
 ) -> DeviceArray:
-    """Standard deviation over axes: the square root of `var`, in the same pass; parameters as in `var`."""
+    """Return the standard deviation over axes: the square root of the variance.
+
+    Parameters as in `var`.
+
+    Returns
+    -------
+    DeviceArray
+        Real, also for complex values. Float64 for integers and bools.
+
+    See Also
+    --------
+    var, nanstd
+
+    Notes
+    -----
+    The root is taken in the pass of `var`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.std([1.0, 3.0, 1.0, 3.0]))
+    1.0
+    """
     node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction, out=out)
     return finished(deviation(node, result, out), out)
 

@@ -72,12 +72,18 @@ def nansum(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Sum over axes, NaN counting as zero; see `clarray.sum`.
+    """Return the sum over axes, with zero for NaN.
+
+    Parameters, result and errors as in `clarray.sum`.
+
+    Notes
+    -----
+    One pass: the test for NaN is part of the load.
 
     Examples
     --------
     >>> import clarray
-    >>> float(clarray.nansum([1.0, float("nan"), 2.0]))
+    >>> float(clarray.nansum([1.0, clarray.nan, 2.0]))
     3.0
     """
     found = reductions.sum(replaced(a, 0), axis, dtype, out, keepdims, initial, where)
@@ -95,7 +101,20 @@ def nanprod(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Product over axes, NaN counting as one; see `clarray.sum`."""
+    """Return the product over axes, with one for NaN.
+
+    Parameters, result and errors as in `clarray.sum`.
+
+    Notes
+    -----
+    One pass: the test for NaN is part of the load.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanprod([2.0, clarray.nan, 3.0]))
+    6.0
+    """
     found = reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
     return without_nan(found, a, axis, out)
 
@@ -116,7 +135,25 @@ def nanmax(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Largest element over axes, NaN left out; NaN where there is nothing else. Parameters as in `clarray.sum`."""
+    """Return the largest element over axes, ignoring NaN.
+
+    Parameters and errors as in `clarray.sum`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+
+    Notes
+    -----
+    One pass. For floats the call waits for the result, to warn of NaN.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanmax([1.0, clarray.nan, 2.0]))
+    2.0
+    """
     return _warned(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
@@ -129,7 +166,25 @@ def nanmin(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Smallest element over axes, NaN left out; NaN where there is nothing else. Parameters as in `clarray.sum`."""
+    """Return the smallest element over axes, ignoring NaN.
+
+    Parameters and errors as in `clarray.sum`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+
+    Notes
+    -----
+    One pass. For floats the call waits for the result, to warn of NaN.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanmin([1.0, clarray.nan, 2.0]))
+    1.0
+    """
     return _warned(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
@@ -143,7 +198,30 @@ def nanmean(
     *,
     where: Any = True,
 ) -> DeviceArray:
-    """Mean over axes of what is not NaN; NaN where there is nothing. Parameters as in `clarray.sum`."""
+    """Return the mean over axes, ignoring NaN.
+
+    Parameters as in `clarray.sum`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+
+    Raises
+    ------
+    TypeError
+        The elements are floats, and `dtype` or the dtype of `out` is not.
+
+    Notes
+    -----
+    One pass. For floats the call waits for the result, to warn of slices with nothing but NaN.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanmean([1.0, clarray.nan, 2.0]))
+    1.5
+    """
     _check_inexact(a, dtype, out)
     found = moments.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
     return without_nan(found, a, axis, out)
@@ -185,7 +263,25 @@ def nanvar(
     mean: Any = _NO,
     correction: Any = _NO,
 ) -> DeviceArray:
-    """Variance over axes of what is not NaN; see `clarray.var`."""
+    """Return the variance over axes, ignoring NaN.
+
+    Parameters and errors as in `clarray.var`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN for a slice with too few numbers, with a RuntimeWarning.
+
+    Notes
+    -----
+    One pass. For floats the call waits for the result, to warn of slices with too few numbers.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanvar([1.0, clarray.nan, 3.0]))
+    1.0
+    """
     node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
     return without_nan(finished(ufunc_calls.cast(node, result), out), a, axis, out)
 
@@ -203,7 +299,25 @@ def nanstd(
     mean: Any = _NO,
     correction: Any = _NO,
 ) -> DeviceArray:
-    """Standard deviation over axes of what is not NaN; see `clarray.std`."""
+    """Return the standard deviation over axes, ignoring NaN.
+
+    Parameters and errors as in `clarray.var`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN for a slice with too few numbers, with a RuntimeWarning.
+
+    Notes
+    -----
+    One pass. For floats the call waits for the result, to warn of slices with too few numbers.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanstd([1.0, clarray.nan, 5.0]))
+    2.0
+    """
     node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
     return without_nan(finished(moments.deviation(node, result, out), out), a, axis, out)
 
@@ -221,12 +335,29 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
 @recorded_growth
 @one_hold("out")
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
-    """Position of the largest element that is not NaN; parameters as in `clarray.argmax`.
+    """Return the position of the largest element, ignoring NaN.
+
+    Parameters as in `clarray.argmax`.
+
+    Returns
+    -------
+    DeviceArray of int64
+        Position along `axis`, or in the flattened array.
 
     Raises
     ------
     ValueError
-        There is none.
+        A slice has nothing but NaN.
+
+    Notes
+    -----
+    For floats two passes. The first looks for slices with nothing but NaN, and the call waits for it.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.nanargmax([1.0, clarray.nan, 2.0]))
+    2
     """
     return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
 
@@ -234,11 +365,28 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 @recorded_growth
 @one_hold("out")
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
-    """Position of the smallest element that is not NaN; parameters as in `clarray.argmin`.
+    """Return the position of the smallest element, ignoring NaN.
+
+    Parameters as in `clarray.argmin`.
+
+    Returns
+    -------
+    DeviceArray of int64
+        Position along `axis`, or in the flattened array.
 
     Raises
     ------
     ValueError
-        There is none.
+        A slice has nothing but NaN.
+
+    Notes
+    -----
+    For floats two passes. The first looks for slices with nothing but NaN, and the call waits for it.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.nanargmin([clarray.nan, 2.0, 1.0]))
+    2
     """
     return _nanarg("argmin", a, axis, out, keepdims, np.inf)

@@ -54,38 +54,47 @@ def sum(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Sum of elements over axes; float sums are compensated.
+    """Return the sum of the elements over axes.
 
     Parameters
     ----------
     a : array_like
     axis : int, tuple of int or None
-        Axes to reduce; all if None.
+        Axes to reduce. None reduces all axes.
     dtype : dtype, optional
-        Of the accumulation and the result; by default NumPy's: 64-bit for smaller integers.
+        Dtype of the computation and of the result. By default 64 bits for bools and smaller integers, else the dtype of
+        `a`.
     out : DeviceArray, optional
-        Where to put the result.
+        Array for the result, of its shape.
     keepdims : bool
-        Keep reduced axes with one element.
+        Keep the reduced axes, with an extent of one.
     initial : scalar, optional
-        What the reduction begins with.
+        Starting value.
     where : array_like of bool, optional
-        Elements to include.
+        Elements to include, broadcast to the shape of `a`.
 
     Returns
     -------
     DeviceArray
-        Pending; 0-d for a full reduction.
+        Without axes if all are reduced.
 
     Raises
     ------
     numpy.exceptions.AxisError
-        There is no such axis.
+        An axis does not exist.
     ValueError
-        `out` has another shape; or of what has no neutral element, such as `max`, there are no elements, or `where`
-        is given, and there is no `initial`.
+        `out` has another shape. Or there are no elements or a `where`, but no `initial`, and the operation has no
+        neutral element (`max`, `min`).
     TypeError
-        The device has no such dtype.
+        The device does not have the dtype.
+
+    See Also
+    --------
+    nansum, cumsum, mean
+
+    Notes
+    -----
+    The result is lazy, and the reduction computes pending elements as it reads. Float sums are compensated.
 
     References
     ----------
@@ -110,7 +119,16 @@ def prod(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Product of elements over axes; see `sum` for the parameters."""
+    """Return the product of the elements over axes.
+
+    Parameters, result and errors as in `sum`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.prod([[1, 2], [3, 4]], axis=0).tolist()
+    [3, 8]
+    """
     return ufunc_reduce(np.multiply, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -122,7 +140,25 @@ def max(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Largest element over axes; NaN if there is one. See `sum` for the parameters."""
+    """Return the largest element over axes.
+
+    The result is NaN if an element is NaN. Parameters and errors as in `sum`.
+
+    Returns
+    -------
+    DeviceArray
+        Of the dtype of `a`.
+
+    See Also
+    --------
+    nanmax, argmax, maximum
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.max([[1, 5], [4, 2]], axis=0).tolist()
+    [4, 5]
+    """
     return ufunc_reduce(np.maximum, a, axis, None, out, keepdims, initial, where)
 
 
@@ -134,7 +170,25 @@ def min(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Smallest element over axes; NaN if there is one. See `sum` for the parameters."""
+    """Return the smallest element over axes.
+
+    The result is NaN if an element is NaN. Parameters and errors as in `sum`.
+
+    Returns
+    -------
+    DeviceArray
+        Of the dtype of `a`.
+
+    See Also
+    --------
+    nanmin, argmin, minimum
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.min([[1, 5], [4, 2]], axis=0).tolist()
+    [1, 2]
+    """
     return ufunc_reduce(np.minimum, a, axis, None, out, keepdims, initial, where)
 
 
@@ -142,26 +196,52 @@ amax, amin = max, min
 
 
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
-    """Whether any element is true over axes. See `sum` for the parameters."""
+    """Return whether any element is true, over axes.
+
+    Numbers other than zero are true, NaN included. Parameters and errors as in `sum`.
+
+    Returns
+    -------
+    DeviceArray of bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.any([[0, 0], [0, 1]], axis=1).tolist()
+    [False, True]
+    """
     return ufunc_reduce(np.logical_or, a, axis, None, out, keepdims, _NO, where)
 
 
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
-    """Whether all elements are true over axes. See `sum` for the parameters."""
+    """Return whether all elements are true, over axes.
+
+    Numbers other than zero are true, NaN included. Parameters and errors as in `sum`.
+
+    Returns
+    -------
+    DeviceArray of bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.all([[1, 1], [0, 1]], axis=1).tolist()
+    [True, False]
+    """
     return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO, where)
 
 
 @recorded_growth
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
-    """Number of elements that are not zero, over axes.
+    """Return the number of elements that are not zero, over axes.
 
     Parameters
     ----------
     a : array_like
     axis : int, tuple of int or None
-        Axes to reduce; all if None.
+        Axes to reduce. None reduces all axes.
     keepdims : bool
-        Keep reduced axes with one element.
+        Keep the reduced axes, with an extent of one.
 
     Returns
     -------
@@ -170,7 +250,13 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
     Raises
     ------
     numpy.exceptions.AxisError
-        There is no such axis.
+        An axis does not exist.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.count_nonzero([[0, 1], [2, 3]], axis=1).tolist()
+    [1, 2]
     """
     node = operand(a)
     if node.dtype == _BOOL:
@@ -182,7 +268,21 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
 @recorded_growth
 @one_hold("out")
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
-    """Largest minus smallest element over axes; parameters as in `sum`."""
+    """Return the range of the elements over axes: the largest minus the smallest element.
+
+    Parameters and errors as in `sum`.
+
+    Returns
+    -------
+    DeviceArray
+        Of the dtype of `a`, so that small integers may wrap around.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ptp([[1, 5], [4, 2]], axis=1).tolist()
+    [4, 2]
+    """
     check_out(out)
     high = ufunc_reduce(np.maximum, a, axis, None, None, keepdims)
     low = ufunc_reduce(np.minimum, a, axis, None, None, keepdims)
@@ -218,17 +318,19 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
 @recorded_growth
 @one_hold("out")
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
-    """Position of the first largest element, of the first NaN if there is one.
+    """Return the position of the largest element along an axis.
+
+    The first position of several equal ones. NaN counts as the largest.
 
     Parameters
     ----------
     a : array_like
     axis : int, optional
-        None: of the flattened array.
+        Axis to search. None searches the flattened array.
     out : DeviceArray, optional
-        Where to put the result.
+        Array for the result.
     keepdims : bool
-        Keep reduced axes with one element.
+        Keep the reduced axes, with an extent of one.
 
     Returns
     -------
@@ -238,11 +340,21 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     Raises
     ------
     numpy.exceptions.AxisError
-        There is no such axis.
+        `axis` does not exist.
     ValueError
         There are no elements.
     TypeError
         `axis` is a tuple.
+
+    See Also
+    --------
+    max, nanargmax, unravel_index
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.argmax([2, 9, 4])), clarray.argmax([[1, 5], [4, 2]], axis=0).tolist()
+    (1, [1, 0])
     """
     return _arg("argmax", a, axis, out, keepdims)
 
@@ -250,5 +362,14 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 @recorded_growth
 @one_hold("out")
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
-    """Position of the first smallest element, of the first NaN if there is one; see `argmax`."""
+    """Return the position of the smallest element along an axis.
+
+    The first position of several equal ones. NaN counts as the smallest. Parameters, result and errors as in `argmax`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.argmin([2, 9, 1])), clarray.argmin([[1, 5], [4, 2]], axis=0).tolist()
+    (2, [0, 1])
+    """
     return _arg("argmin", a, axis, out, keepdims)

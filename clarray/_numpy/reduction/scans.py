@@ -45,31 +45,35 @@ def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Device
 
 @recorded
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """The running sum along an axis; see `numpy.cumsum`.
+    """Return the running sum along an axis.
 
     Parameters
     ----------
     a : array_like
-        Computed while it is read, where it is a pending expression.
     axis : int, optional
-        None runs through all elements in C order.
+        Axis of the sum. None sums all elements in C order.
     dtype : dtype, optional
-        Of the computation and of the result; by default 64-bit for bools and smaller integers.
+        Dtype of the computation and of the result. By default 64 bits for bools and smaller integers, else the dtype of
+        `a`.
     out : DeviceArray, optional
-        Where the result goes, converted.
+        Array for the result, which is converted to its dtype.
 
     Returns
     -------
     DeviceArray
-        Of the shape of `a`, or one-dimensional without an axis. Float sums are at least as exact as
-        NumPy's, and the same bits in every run.
+        Of the shape of `a`, or one-dimensional without an axis.
 
     Raises
     ------
     numpy.exceptions.AxisError
-        The axis is out of range.
+        `axis` does not exist.
     ValueError
         `out` has another shape.
+
+    Notes
+    -----
+    A pending expression is computed as the scan reads it. Float sums are at least as exact as NumPy's, and have the
+    same bits in every run.
 
     Examples
     --------
@@ -82,7 +86,16 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
 
 @recorded
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """The running product along an axis; see `clarray.cumsum`."""
+    """Return the running product along an axis.
+
+    Parameters, result and errors as in `clarray.cumsum`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.cumprod([1, 2, 3, 4]).tolist()
+    [1, 2, 6, 24]
+    """
     return _running(np.multiply, a, axis, dtype, out)
 
 
@@ -111,17 +124,17 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
-    """The running sum along an axis, as the Array API standard has it; see `numpy.cumulative_sum`.
+    """Return the running sum along an axis, by the Array API standard.
 
     Parameters
     ----------
     x : array_like
     axis : int, optional
-        May be left out for one dimension only.
+        Axis of the sum. Required for more than one axis.
     dtype, out
         As for `clarray.cumsum`.
     include_initial : bool
-        Begin with 0, so that the result is one longer along the axis.
+        Begin with 0. The result is then longer by one along the axis.
 
     Returns
     -------
@@ -130,7 +143,13 @@ def cumulative_sum(
     Raises
     ------
     ValueError
-        There is more than one axis and none is named.
+        `x` has more than one axis, and `axis` is missing.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.cumulative_sum([1, 2, 3], include_initial=True).tolist()
+    [0, 1, 3, 6]
     """
     return _cumulative(np.add, x, axis, dtype, out, include_initial)
 
@@ -139,21 +158,48 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
-    """The running product along an axis; see `clarray.cumulative_sum`."""
+    """Return the running product along an axis, by the Array API standard.
+
+    Parameters, result and errors as in `clarray.cumulative_sum`. With `include_initial` the result begins with 1.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.cumulative_prod([2, 3, 4], include_initial=True).tolist()
+    [1, 2, 6, 24]
+    """
     return _cumulative(np.multiply, x, axis, dtype, out, include_initial)
 
 
 @recorded
 @one_hold("out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """The running sum along an axis, NaN counting as zero; see `clarray.cumsum`."""
+    """Return the running sum along an axis, with zero for NaN.
+
+    Parameters, result and errors as in `clarray.cumsum`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.nancumsum([1.0, clarray.nan, 2.0]).tolist()
+    [1.0, 1.0, 3.0]
+    """
     return without_nan(cumsum(replaced(a, 0), axis, dtype, out), a, (), out)
 
 
 @recorded
 @one_hold("out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """The running product along an axis, NaN counting as one; see `clarray.cumsum`."""
+    """Return the running product along an axis, with one for NaN.
+
+    Parameters, result and errors as in `clarray.cumsum`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.nancumprod([2.0, clarray.nan, 3.0]).tolist()
+    [2.0, 2.0, 6.0]
+    """
     return without_nan(cumprod(replaced(a, 1), axis, dtype, out), a, (), out)
 
 
@@ -167,32 +213,37 @@ def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
 
 @recorded_growth
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _NO) -> Any:
-    """The differences of neighbours along an axis, `n` times; see `numpy.diff`.
+    """Return the differences between neighbours along an axis.
 
     Parameters
     ----------
     a : array_like
     n : int
-        0 gives `a` back.
+        Number of times to take the differences. 0 returns `a`.
     axis : int
+        Axis of the neighbours.
     prepend, append : array_like, optional
-        Joined to `a` before; a scalar stands for one slice.
+        Values to join to `a` before its first and after its last element. A scalar stands for one slice.
 
     Returns
     -------
     DeviceArray
-        Pending: a difference of two views. Of bools it tells where neighbours differ.
+        Shorter by `n` along the axis. For bools, whether neighbours differ.
 
     Raises
     ------
     ValueError
         `n` is negative, or `a` has no axis.
 
+    Notes
+    -----
+    The result is lazy: a difference of two views of `a`.
+
     Examples
     --------
     >>> import clarray
-    >>> clarray.diff([1, 4, 9]).tolist()
-    [3, 5]
+    >>> clarray.diff([1, 4, 9]).tolist(), clarray.diff([1, 4, 9], n=2).tolist()
+    ([3, 5], [2])
     """
     if n == 0:
         return a
@@ -221,23 +272,30 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
 
 @recorded_growth
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
-    """The differences of neighbours of all elements in C order; see `numpy.ediff1d`.
+    """Return the differences between neighbours of the flattened array.
 
     Parameters
     ----------
     ary : array_like
+        Flattened in C order.
     to_end, to_begin : array_like, optional
-        Put after and before the differences.
+        Values to put after and before the differences.
 
     Returns
     -------
     DeviceArray
-        Of one axis, and the dtype of `ary`.
+        Of one axis and of the dtype of `ary`.
 
     Raises
     ------
     TypeError
-        They cannot be converted to the dtype of `ary` under the rule ``'same_kind'``.
+        `to_end` or `to_begin` cannot be converted to the dtype of `ary` under the rule ``'same_kind'``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ediff1d([1, 4, 9], to_begin=0).tolist()
+    [0, 3, 5]
     """
     array = ravel(as_array(ary))
     if to_begin is None and to_end is None:
@@ -263,21 +321,33 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
 
 @recorded
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The area under a curve by the trapezoidal rule; see `numpy.trapezoid`.
+    """Return the area under a curve by the trapezoidal rule.
 
     Parameters
     ----------
     y : array_like
+        Values of the curve.
     x : array_like, optional
-        Where the values are: one-dimensional, or of the shape of `y`.
+        Positions of the values: one-dimensional, or of the shape of `y`.
     dx : scalar
-        The distance of neighbours where `x` is not given.
+        Distance of neighbours if `x` is not given.
     axis : int
+        Axis along which to integrate.
 
     Returns
     -------
     DeviceArray
-        One reduction, which computes the areas while it reads.
+        Without the axis.
+
+    Notes
+    -----
+    One reduction, which computes the areas as it reads.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.trapezoid([1.0, 2.0, 3.0], dx=2.0))
+    8.0
     """
     values = as_array(y, x.device if isinstance(x, DeviceArray) else None)
     if x is None:

@@ -50,38 +50,43 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """The distinct values of an array, or its distinct slices along an axis.
+    """Return the distinct values of an array, or its distinct slices along an axis.
 
     Parameters
     ----------
     ar : array_like
     return_index : bool
-        Also give where each value occurs first, in the flattened array or along the axis.
+        Also return the first position of each value, in the flattened array or along the axis.
     return_inverse : bool
-        Also give which of the values each element is; of the array's shape without an axis.
+        Also return for each element the position of its value among the distinct ones. Of the shape of `ar` without an
+        axis.
     return_counts : bool
-        Also give how often each occurs.
+        Also return how often each value occurs.
     axis : int, optional
-        Compare whole slices along this axis; without it the array is flattened.
+        Compare whole slices along this axis. By default `ar` is flattened.
     equal_nan : bool
-        Whether all NaN are one value. Slices with a NaN are always distinct.
+        Whether all NaN count as one value. Slices with a NaN are always distinct.
     sorted : bool
-        Allowed, and without meaning: the values are always sorted.
+        Accepted and ignored: the values are always sorted.
 
     Returns
     -------
     DeviceArray, or tuple of DeviceArray
-        The values, sorted; then what else was asked for, as int64.
+        The sorted values, then the other results in the order of the parameters, as int64.
 
     Raises
     ------
     AxisError
-        There is no such axis.
+        `axis` does not exist.
+
+    See Also
+    --------
+    unique_values, unique_counts, unique_inverse, unique_all
 
     Notes
     -----
-    Integers that lie close together, and all of 8 or 16 bits, are found by a table in one pass;
-    others are sorted.
+    Integers that lie close together, and all integers of 8 or 16 bits, take one pass with a table. The values alone may
+    be found with a hash table or a bitmap. Otherwise the values are sorted.
 
     Examples
     --------
@@ -112,30 +117,95 @@ def _unpacked(found: Unique) -> Any:
 
 
 def unique_all(x: Any) -> Any:
-    """Distinct values, where each occurs first, which of them each element is, and counts.
+    """Return the distinct values with their first positions, inverse positions and counts.
 
-    Every NaN is a value of its own. See `unique`.
+    Parameters
+    ----------
+    x : array_like
+        Flattened. Each NaN is a value of its own.
 
     Returns
     -------
     namedtuple
-        ``values``, ``indices``, ``inverse_indices``, ``counts``.
+        ``values``, ``indices``, ``inverse_indices`` and ``counts``, as `unique` returns them.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> found = clarray.unique_all([3, 1, 3])
+    >>> found.values.tolist(), found.indices.tolist()
+    ([1, 3], [1, 0])
+    >>> found.inverse_indices.tolist(), found.counts.tolist()
+    ([1, 0, 1], [1, 2])
     """
     return _All(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x: Any) -> Any:
-    """Distinct values and how often each occurs; every NaN is a value of its own. See `unique`."""
+    """Return the distinct values and how often each occurs.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened. Each NaN is a value of its own.
+
+    Returns
+    -------
+    namedtuple
+        ``values``, sorted, and ``counts``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> values, counts = clarray.unique_counts([3, 1, 3])
+    >>> values.tolist(), counts.tolist()
+    ([1, 3], [1, 2])
+    """
     return _Counts(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any) -> Any:
-    """Distinct values and which of them each element is; every NaN is its own. See `unique`."""
+    """Return the distinct values, and for each element the position of its value.
+
+    Parameters
+    ----------
+    x : array_like
+        Each NaN is a value of its own.
+
+    Returns
+    -------
+    namedtuple
+        ``values``, sorted, and ``inverse_indices`` of the shape of `x`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> values, inverse = clarray.unique_inverse([30, 10, 30])
+    >>> values.tolist(), inverse.tolist()
+    ([10, 30], [1, 0, 1])
+    """
     return _Inverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x: Any) -> DeviceArray:
-    """Distinct values; every NaN is a value of its own. See `unique`."""
+    """Return the distinct values of an array, sorted.
+
+    Parameters
+    ----------
+    x : array_like
+        Flattened. Each NaN is a value of its own.
+
+    Returns
+    -------
+    DeviceArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.unique_values([3, 1, 3]).tolist()
+    [1, 3]
+    """
     return unique(x, equal_nan=False)
 
 
@@ -156,17 +226,20 @@ def isin(
     *,
     kind: str | None = None,
 ) -> DeviceArray:
-    """Whether each element is one of the test elements; NaN is none.
+    """Return whether each element is one of the test elements.
 
     Parameters
     ----------
-    element, test_elements : array_like
+    element : array_like
+        Elements to look for.
+    test_elements : array_like
+        Values to compare with, flattened. NaN is equal to none of them.
     assume_unique : bool
-        Allowed, and not needed.
+        Accepted and ignored.
     invert : bool
-        Tell which are not.
+        Return whether each element is none of the test elements.
     kind : {None, 'sort', 'table'}
-        Checked as NumPy does; the test elements are sorted and searched.
+        Without effect: the test elements are always sorted and searched.
 
     Returns
     -------
@@ -176,7 +249,7 @@ def isin(
     Raises
     ------
     ValueError
-        An unknown `kind`, or ``'table'`` for other than integers and bools.
+        `kind` is unknown, or it is ``'table'`` and an array is neither of integers nor of bools.
 
     Examples
     --------
@@ -216,26 +289,32 @@ def _selected(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """Sorted values that are in both arrays.
+    """Return the sorted values that are in both arrays.
 
     Parameters
     ----------
     ar1, ar2 : array_like
         Flattened.
     assume_unique : bool
-        No array holds a value twice.
+        Assume that neither array has a value twice, and save the search for distinct values.
     return_indices : bool
-        Also give where, in each array, the values occur first.
+        Also return the first position of each value in both arrays.
 
     Returns
     -------
     DeviceArray, or tuple of three
-        Values; positions in `ar1` and in `ar2`.
+        Values, then positions in `ar1` and positions in `ar2`.
 
     Notes
     -----
-    What each array has distinct is compared in the common dtype: numbers of one array that are rounded to the same
-    there are found too, as in NumPy.
+    The distinct values of each array are compared in the common dtype, as in NumPy. Two numbers of one array that
+    become equal in that dtype therefore count as common values.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.intersect1d([1, 3, 4, 3], [3, 1, 2]).tolist()
+    [1, 3]
     """
     one, other = _pair(ar1, ar2)
     if assume_unique:
@@ -257,7 +336,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
-    """Sorted values that are in at least one of two arrays.
+    """Return the sorted values that are in at least one of two arrays.
 
     Parameters
     ----------
@@ -268,24 +347,36 @@ def union1d(ar1: Any, ar2: Any) -> DeviceArray:
     -------
     DeviceArray
         Of one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.union1d([3, 1], [2, 1]).tolist()
+    [1, 2, 3]
     """
     return unique(joining.concatenate((ar1, ar2), None))
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
-    """Values of the first array that are not in the second: sorted, or as they come if unique.
+    """Return the values of the first array that are not in the second.
 
     Parameters
     ----------
     ar1, ar2 : array_like
         Flattened.
     assume_unique : bool
-        No array holds a value twice; then the order of `ar1` stays.
+        Assume that neither array has a value twice, and keep the order of `ar1`. By default the result is sorted.
 
     Returns
     -------
     DeviceArray
         Of one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.setdiff1d([4, 1, 3, 1], [3, 2]).tolist()
+    [1, 4]
     """
     one, other = _pair(ar1, ar2)
     one = flat(one) if assume_unique else unique(one)
@@ -293,7 +384,26 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
-    """Sorted values that are in exactly one of two arrays; see `setdiff1d` for the parameters."""
+    """Return the sorted values that are in exactly one of two arrays.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened.
+    assume_unique : bool
+        Assume that neither array has a value twice.
+
+    Returns
+    -------
+    DeviceArray
+        Of one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.setxor1d([1, 2, 3], [3, 4]).tolist()
+    [1, 2, 4]
+    """
     one, other = _pair(ar1, ar2)
     one, other = (flat(x) if assume_unique else unique(x) for x in (one, other))
     both = sort(joining.concatenate((one, other)))

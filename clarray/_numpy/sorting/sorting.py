@@ -93,33 +93,39 @@ def sort(
     stable: bool | None = None,
     descending: bool | None = None,
 ) -> DeviceArray:
-    """Sort a copy of an array along an axis: NaN last, complex numbers by real, then imaginary part.
+    """Return a sorted copy of an array along an axis.
+
+    NaN comes last. Complex numbers are sorted by real part, then by imaginary part.
 
     Parameters
     ----------
     a : array_like
     axis : int or None
-        None sorts the flattened array.
+        Axis to sort along. None sorts the flattened array.
     kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
-        Checked as NumPy does; every kind is stable here.
+        Accepted and ignored: every sort is stable.
     order
-        None: there are no fields.
+        Only None is accepted: device arrays have no fields.
     stable : bool, optional
-        Not together with `kind`; every sort is stable here.
+        Accepted and ignored: every sort is stable. Not together with `kind`.
     descending : bool, optional
-        The largest first; NaN stays last, and equal elements keep their order.
+        Sort the largest elements first. NaN still comes last, and equal elements keep their order.
 
     Returns
     -------
     DeviceArray
-        Of the array's dtype, and shape unless flattened.
+        Of the shape of `a`, or of one axis if `axis` is None.
 
     Raises
     ------
     AxisError
-        There is no such axis.
+        `axis` does not exist.
     ValueError
-        An unknown kind.
+        `kind` is unknown.
+
+    See Also
+    --------
+    argsort, lexsort, partition, searchsorted
 
     References
     ----------
@@ -186,12 +192,18 @@ def argsort(
     stable: bool | None = None,
     descending: bool | None = None,
 ) -> DeviceArray:
-    """Positions that would sort an array along an axis; equal elements keep their order.
+    """Return the positions that sort an array along an axis.
+
+    Equal elements keep their order. Parameters and errors as in `sort`.
 
     Returns
     -------
     DeviceArray of int64
-        Of the array's shape, or of one axis if `axis` is None. See `sort` for the parameters.
+        Of the shape of `a`, or of one axis if `axis` is None.
+
+    See Also
+    --------
+    sort, lexsort, take_along_axis
 
     Examples
     --------
@@ -215,18 +227,20 @@ def argsort(
 
 @recorded
 def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
-    """Positions that sort by several keys, the last one first.
+    """Return the positions that sort by several keys.
 
     Parameters
     ----------
     keys : sequence of array_like, or array_like of at least one axis
-        Arrays of one shape, the most important one last.
+        Keys of one shape. The last key is the most important one. An earlier key decides between elements that are
+        equal in all later keys.
     axis : int
         Axis of each key to sort along.
 
     Returns
     -------
     DeviceArray of int64
+        Of the shape of a key.
 
     Raises
     ------
@@ -234,6 +248,17 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
         There are no keys.
     ValueError
         The keys differ in shape.
+
+    Notes
+    -----
+    One sort per key.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> names, ages = [3, 1, 2], [40, 30, 40]
+    >>> clarray.lexsort((names, ages)).tolist()
+    [1, 2, 0]
     """
     given = keys if isinstance(keys, Sequence) else list(as_array(keys))
     if not len(given):
@@ -287,10 +312,44 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
 
 @recorded
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
-    """A copy in which element `kth` is where a sort puts it, no larger ones before it.
+    """Return a copy with the element `kth` where a sort puts it.
 
-    One long line is selected from; other elements are all sorted, which is one of the orders that are right.
-    See `numpy.partition`.
+    No element before it is larger, and no element after it is smaller.
+
+    Parameters
+    ----------
+    a : array_like
+    kth : int or sequence of int
+        Positions in the sorted order. Negative ones count from the end.
+    axis : int or None
+        Axis to partition along. None partitions the flattened array.
+    kind : {'introselect'}
+        The only kind.
+    order
+        Only None is accepted: device arrays have no fields.
+
+    Returns
+    -------
+    DeviceArray
+        Of the shape of `a`, or of one axis if `axis` is None.
+
+    Raises
+    ------
+    ValueError
+        `kth` is out of bounds, of bools, or of more than one axis.
+    TypeError
+        `kth` is not an integer.
+
+    Notes
+    -----
+    A radix selection finds one `kth` in a long array of one axis. All other calls sort the array, and a sorted array is
+    a partitioned one.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.partition([7, 1, 5, 3], 1)[1].tolist()
+    3
     """
     array, at = _chosen(a, axis)
     places = _check_partition(array, at, kth, kind, order)
@@ -315,7 +374,25 @@ def partition_in_place(
 
 @recorded
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
-    """Positions that would partition an array; those that sort it. See `numpy.argpartition`."""
+    """Return the positions that partition an array along an axis.
+
+    Parameters and errors as in `partition`.
+
+    Returns
+    -------
+    DeviceArray of int64
+        Of the shape of `a`, or of one axis if `axis` is None.
+
+    Notes
+    -----
+    The positions sort the array: the cost is the cost of `argsort`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.argpartition([7, 1, 5, 3], 1)[1].tolist()
+    3
+    """
     array = as_array(a)
     if axis is not None:
         axis = axis_number(axis)
@@ -353,29 +430,30 @@ def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
 
 @recorded
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceArray:
-    """Places where elements would be inserted to keep an array sorted.
+    """Return the positions at which to insert elements so that an array stays sorted.
 
     Parameters
     ----------
     a : array_like
-        One axis, sorted (NaN last), unless `sorter` says how.
+        One axis, sorted with NaN last, unless `sorter` is given.
     v : array_like
-        What is inserted; any shape. Both are compared in the dtype they promote to.
+        Elements to insert, of any shape. Both are compared in the dtype that they promote to.
     side : {'left', 'right'}
-        Before or after equal elements.
+        Insert before or after equal elements.
     sorter : array_like of int, optional
         Positions that sort `a`.
 
     Returns
     -------
     DeviceArray of int64
-        Of the shape of `v`. Where `a` is not sorted the places mean nothing, but none is out of
-        range.
+        Of the shape of `v`. If `a` is not sorted the positions are meaningless, but within range.
 
     Raises
     ------
     ValueError
-        `a` has not one axis, `sorter` not its size or positions outside it.
+        `a` does not have one axis, `sorter` has another size or positions outside of `a`.
+    TypeError
+        `sorter` does not have integers.
 
     Examples
     --------
@@ -395,7 +473,23 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
 
 @recorded
 def sort_complex(a: Any) -> DeviceArray:
-    """Sort along the last axis; the result is complex, as NumPy chooses it."""
+    """Return a sorted copy along the last axis, as complex numbers.
+
+    Parameters
+    ----------
+    a : array_like
+
+    Returns
+    -------
+    DeviceArray
+        Complex64 for integers of 8 or 16 bits, else complex128. A complex dtype is kept.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.sort_complex([3, 1, 2]).tolist()
+    [(1+0j), (2+0j), (3+0j)]
+    """
     found = sort(a)
     if found.dtype.kind == "c":
         return found

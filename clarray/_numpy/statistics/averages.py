@@ -24,32 +24,39 @@ _NO = np._NoValue
 
 @recorded_growth
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO) -> Any:
-    """Average over axes, with weights if there are any.
-
-    The products with the weights are summed while they are computed.
+    """Return the average over axes, weighted if there are weights.
 
     Parameters
     ----------
     a : array_like
     axis : int or tuple of int, optional
-        The axes averaged over; all of them by default.
+        Axes to average over. All axes by default.
     weights : array_like, optional
         Of the shape of `a`, or of its extents along `axis`.
     returned : bool
-        Give the sum of the weights too.
+        Also return the sum of the weights.
     keepdims : bool, optional
-        Keep the averaged axes, of one element.
+        Keep the averaged axes, with an extent of one.
 
     Returns
     -------
     DeviceArray, or a tuple of two
+        The average, and the sum of the weights in the same shape.
 
     Raises
     ------
     ZeroDivisionError
-        The weights sum to zero somewhere; or without weights, there is no average in the result.
+        The weights sum to zero somewhere, or there are no weights and the result has no elements.
     TypeError, ValueError
         The shape of the weights does not fit.
+
+    See Also
+    --------
+    mean
+
+    Notes
+    -----
+    With weights, one pass computes and sums the products. Another pass sums the weights, and the call waits for it.
 
     Examples
     --------
@@ -110,33 +117,33 @@ def cov(
     m : array_like
         At most two axes: a row per variable, a column per observation.
     y : array_like, optional
-        More variables.
+        More variables, in the same form.
     rowvar : bool
         If False, columns are the variables.
     bias : bool
-        Divide by the number of observations rather than by one less.
+        Divide by the number of observations N instead of N - 1.
     ddof : int, optional
-        What to subtract from the number of observations, instead.
+        Divide by N - `ddof` instead. Overrides `bias`.
     fweights : (N,) array_like of int, optional
         How often each observation counts.
     aweights : (N,) array_like, optional
-        How much it counts.
+        Weight of each observation.
     dtype : dtype, optional
-        Of the result; at least float64 by default.
+        Dtype of the result. At least float64 by default.
 
     Returns
     -------
     DeviceArray
-        A row and a column per variable; 0-d for one variable.
+        A row and a column per variable. Without axes for one variable.
 
     Raises
     ------
     ValueError
-        There are more axes, weights are negative, `ddof` is no integer.
+        `m` or `y` has more than two axes, a weight is negative, or `ddof` is not an integer.
     RuntimeError
         The weights do not fit the observations.
     TypeError
-        Frequencies are no integers; the device lacks the dtype.
+        `fweights` are not integers, or the device does not have the dtype.
 
     Examples
     --------
@@ -227,24 +234,32 @@ def _degrees(
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> DeviceArray:
-    """Correlation coefficients of variables: their covariances over their deviations.
+    """Return the correlation coefficients of variables.
+
+    A coefficient is a covariance divided by the standard deviations of both variables.
 
     Parameters
     ----------
     x : array_like
         As `m` of `clarray.cov`.
     y, rowvar, dtype : optional
-        As those of `clarray.cov`.
+        As in `clarray.cov`.
 
     Returns
     -------
     DeviceArray
-        A row and a column per variable; 0-d for one variable.
+        A row and a column per variable. Without axes for one variable.
 
     Raises
     ------
     ValueError
-        An array has more than two axes, or there are not as many observations in both.
+        An array has more than two axes, or the numbers of observations differ.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.corrcoef([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]).round(6).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
     """
     found = cov(x, y, rowvar, dtype=dtype)
     if found.ndim == 0:

@@ -30,32 +30,38 @@ _FLOAT64 = np.dtype(np.float64)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
     """Count how often each non-negative integer occurs.
 
-    One pass counts and finds the largest value at once, in a table that is large enough for most
-    inputs; another pass is made where it was not.
-
     Parameters
     ----------
     x : array_like
         One axis of non-negative integers.
     weights : array_like, optional
-        Of the shape of `x`: what each element adds, in float64, instead of one.
+        Of the shape of `x`: the amount that each element adds instead of one, in float64.
     minlength : int
-        The least length of the result.
+        Smallest length of the result.
 
     Returns
     -------
     DeviceArray
-        int64, or float64 with weights, of length ``max(x.max() + 1, minlength)``. A sum with
-        weights has the same bits each time.
+        Of length ``max(x.max() + 1, minlength)``. Int64, or float64 with weights.
 
     Raises
     ------
     ValueError
-        An element is negative, `x` has not one axis, the lengths differ, `minlength` is negative.
+        An element is negative, `x` does not have one axis, the lengths differ, or `minlength` is negative.
     TypeError
         The dtype of `x` or of the weights cannot be cast safely.
     MemoryError
         The largest value needs more bins than there is memory for.
+
+    See Also
+    --------
+    histogram, unique
+
+    Notes
+    -----
+    One pass counts and finds the largest value, in a table that is large enough for most inputs. Otherwise a second
+    pass follows. The call waits for the largest value, which is the length of the result. Sums of weights have the same
+    bits in every run.
 
     Examples
     --------

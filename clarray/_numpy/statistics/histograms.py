@@ -45,12 +45,12 @@ _BOOL = np.dtype(bool)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> DeviceArray:
-    """Find the edges that `histogram` uses.
+    """Return the edges of the bins that `histogram` uses.
 
     Parameters
     ----------
     a, bins, range, weights
-        See `clarray.histogram`.
+        As in `clarray.histogram`.
 
     Returns
     -------
@@ -60,9 +60,15 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     Raises
     ------
     ValueError
-        The range is not finite or not ascending, the edges are not ascending, the shapes differ.
+        The range is not finite or not ascending, the edges are not ascending, or the shapes differ.
     TypeError
         `bins` is of another type.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.histogram_bin_edges([1, 2, 2, 4], bins=3).tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
     array, heavy = _checked(a, weights)
     edges = bin_edges(array, bins, range, heavy is not None, histogram).edges
@@ -72,38 +78,44 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[DeviceArray, DeviceArray]:
-    """Count the elements that fall between edges.
+    """Count the elements in each of several bins.
 
-    All bins but the last are half open: an element on an edge is in the bin above it. The bins are
-    those NumPy finds, element for element.
+    A bin includes its left edge and excludes its right edge. The last bin includes both. The bins are exactly NumPy's.
 
     Parameters
     ----------
     a : array_like
-        Of any shape; NaN and what lies outside all edges is left out.
+        Of any shape. NaN and elements outside of all bins are ignored.
     bins : int, sequence or str
-        A number of equal bins, increasing edges, or a rule: ``'auto'``, ``'fd'``, ``'doane'``,
+        A number of equal bins, ascending edges, or a rule for the number of bins: ``'auto'``, ``'fd'``, ``'doane'``,
         ``'scott'``, ``'stone'``, ``'rice'``, ``'sturges'``, ``'sqrt'``.
     range : (float, float), optional
-        First and last edge of equal bins, instead of the smallest and largest element.
+        First and last edge of equal bins. The smallest and the largest element by default.
     density : bool
-        Divide by the number of elements and the width of the bins.
+        Divide each count by the number of elements and by the width of the bin.
     weights : array_like, optional
-        Of the shape of `a`: what each element adds instead of one. Float weights are summed in
-        float64 and in an order that does not change, integers exactly.
+        Of the shape of `a`: the amount that each element adds instead of one.
 
     Returns
     -------
     hist : DeviceArray
-        int64, of the dtype of the weights, or float64 for a density.
+        Int64, or of the dtype of the weights, or float64 for a density.
     bin_edges : DeviceArray
 
     Raises
     ------
     ValueError
-        The range is not finite or not ascending, the edges are not ascending, the shapes differ.
+        The range is not finite or not ascending, the edges are not ascending, or the shapes differ.
     TypeError
         The values are complex, or `bins` is of another type.
+
+    See Also
+    --------
+    histogram2d, histogramdd, bincount, digitize
+
+    Notes
+    -----
+    Float weights are summed in float64 and in a fixed order, integer weights exactly.
 
     Examples
     --------
@@ -193,33 +205,41 @@ def _unweighted(
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[DeviceArray, list[DeviceArray]]:
-    """Count points that fall into boxes.
+    """Count the points in each of several boxes.
 
     Parameters
     ----------
     sample : (N, D) array, or sequence of D array_likes
-        The points.
+        The points: one column, or one array, per coordinate.
     bins : int or sequence
-        Number of bins of every axis, or for each axis its number of bins or its edges.
+        Number of bins along every axis, or per axis a number of bins or ascending edges.
     range : sequence, optional
-        For each axis its first and last edge, or None.
+        Per axis the first and the last edge, or None.
     density : bool
-        Divide by the number of points and the volume of the boxes.
+        Divide each count by the number of points and by the volume of the box.
     weights : (N,) array_like, optional
-        What each point adds instead of one.
+        The amount that each point adds instead of one.
 
     Returns
     -------
     H : DeviceArray
-        float64, with an axis of bins per axis of the sample.
+        Float64, with one axis of bins per coordinate.
     edges : list of DeviceArray
 
     Raises
     ------
     ValueError
-        `bins` or `range` has not an entry per axis, edges are not ascending, a range is not finite.
+        `bins` or `range` does not have one entry per axis, edges are not ascending, or a range is not finite.
     MemoryError
         There are too many boxes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> points = [[0.1, 0.2], [0.9, 0.8], [0.7, 0.1]]
+    >>> counts, edges = clarray.histogramdd(clarray.array(points), bins=2, range=[(0, 1), (0, 1)])
+    >>> counts.tolist(), edges[0].tolist()
+    ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.5, 1.0])
     """
     columns = _columns(sample)
     count = len(columns)
@@ -299,27 +319,34 @@ def histogram2d(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
-    """Count points of a plane that fall into rectangles.
+    """Count the points of a plane in each of several rectangles.
 
     Parameters
     ----------
     x, y : (N,) array_like
-        The points.
+        Coordinates of the points.
     bins : int, sequence, or two of either
-        Number of bins or edges of both axes, or of each.
+        Number of bins or ascending edges, for both axes or for each.
     range, density, weights
-        See `clarray.histogramdd`.
+        As in `clarray.histogramdd`.
 
     Returns
     -------
     H : DeviceArray
-        float64; `x` along its first axis.
+        Float64. `x` is along the first axis, `y` along the second.
     xedges, yedges : DeviceArray
 
     Raises
     ------
     ValueError
-        There are not as many `x` as `y`; and as in `clarray.histogramdd`.
+        `x` and `y` differ in length. Other causes as in `clarray.histogramdd`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> counts, xedges, yedges = clarray.histogram2d([0.1, 0.9, 0.7], [0.2, 0.8, 0.1], bins=2, range=[(0, 1), (0, 1)])
+    >>> counts.tolist(), xedges.tolist()
+    ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.5, 1.0])
     """
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
@@ -340,23 +367,22 @@ def _is_sorted(edges: np.ndarray) -> bool:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
-    """Find the number of the bin that each element belongs to.
+    """Return for each element the number of its bin.
 
     Parameters
     ----------
     x : array_like
-        Real numbers, of any shape.
-    bins : (n,) array_like
+        Real numbers of any shape.
+    bins : (N,) array_like
         Edges, ascending or descending.
     right : bool
-        Whether a bin has its right edge rather than its left.
+        Whether a bin includes its right edge instead of its left edge.
 
     Returns
     -------
-    DeviceArray
-        int64, of the shape of `x`: ``bins[i-1] <= x < bins[i]`` for ascending edges, 0 and n being
-        what lies outside. NaN among the edges belongs to the end of ascending ones. Elsewhere the
-        result follows from the steps of NumPy's search, so NumPy computes it on the host.
+    DeviceArray of int64
+        Of the shape of `x`. For ascending edges, `i` means ``bins[i-1] <= x < bins[i]``. 0 lies before the first edge
+        and N after the last.
 
     Raises
     ------
@@ -364,6 +390,21 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
         The edges are neither ascending nor descending.
     TypeError
         `x` is complex.
+
+    See Also
+    --------
+    searchsorted, histogram
+
+    Notes
+    -----
+    NaN belongs at the end of ascending edges. For NaN elsewhere the result follows from the steps of NumPy's search, so
+    NumPy computes it on the host.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.digitize([0.5, 1.0, 2.5, 9.0], [1, 2, 3]).tolist()
+    [0, 1, 2, 3]
     """
     array = as_array(x)
     edges = host_numbers(bins, array)

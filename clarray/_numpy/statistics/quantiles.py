@@ -28,6 +28,7 @@ from clarray._numpy.reduction import moments, nanfunctions, reductions
 from clarray._numpy.reduction.accumulations import accumulate
 from clarray._numpy.reduction.reduce_calls import check_out, check_shape, finished
 from clarray._numpy.sorting.sorting import along, ascontiguous, flat
+from clarray._numpy.statistics.quantile_arguments import check_cast, check_parts, takes_elements, weights_of
 from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
 from clarray._numpy.statistics.quantile_places import elements_of_lines, from_start, ordered_at, rows_at, sorted_lines
 
@@ -110,23 +111,24 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> DeviceArray:
-    """Middle element of the sorted values, or the mean of the two middle ones, over axes.
+    """Return the median over axes: the middle element, or the mean of the two middle ones.
 
     Parameters
     ----------
     a : array_like
     axis : int, tuple of int or None
-        Axes to reduce; all if None.
+        Axes to reduce. None reduces all axes.
     out : DeviceArray, optional
+        Array for the result.
     overwrite_input : bool
-        Allowed, and not needed: the values are sorted elsewhere.
+        Accepted and ignored.
     keepdims : bool
+        Keep the reduced axes, with an extent of one.
 
     Returns
     -------
     DeviceArray
-        float64 for integers. NaN where there is one; the median of nothing is NaN, with a
-        RuntimeWarning.
+        Float64 for integers. NaN if an element is NaN. NaN of no elements, with a RuntimeWarning.
 
     Examples
     --------
@@ -151,7 +153,21 @@ def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO
 ) -> DeviceArray:
-    """Median of what is not NaN; NaN where there is nothing else. See `median`."""
+    """Return the median over axes, ignoring NaN.
+
+    Parameters as in `median`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanmedian([1.0, clarray.nan, 5.0]))
+    3.0
+    """
     array = as_array(a)
     if not array.size:
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
@@ -189,38 +205,6 @@ def _host(q: Any) -> np.ndarray:
     return np.asanyarray(q.get() if isinstance(q, DeviceArray) else q)
 
 
-def _check(a: DeviceArray, q: np.ndarray, what: str) -> None:
-    if a.dtype.kind == "c":
-        raise TypeError("a must be an array of real numbers")
-    valid = all(0.0 <= x <= 1.0 for x in q) if q.ndim == 1 and q.size < 10 else q.min() >= 0 and q.max() <= 1
-    if not valid:
-        raise ValueError(f"{what} must be in the range {'[0, 1]' if what == 'Quantiles' else '[0, 100]'}")
-    if q.ndim > 2:
-        raise ValueError("q must be a scalar or 1d")
-
-
-def _weights(weights: Any, a: DeviceArray, axis: Any, method: str) -> DeviceArray | None:
-    """The weights, in a shape that broadcasts to that of `a`."""
-    if weights is None:
-        return None
-    if method != "inverted_cdf":
-        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
-    given = as_array(weights, a.device)
-    if axis is not None:
-        axis = normalize_axis_tuple(axis, a.ndim, argname="axis")
-    if given.shape != a.shape:
-        if axis is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        if given.shape != tuple(a.shape[ax] for ax in axis):
-            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        given = shapes.transpose(given, np.argsort(axis))
-        shape = tuple(s if ax in axis else 1 for ax, s in enumerate(a.shape))
-        given = shapes.broadcast_to(shapes.reshape(given, shape), a.shape)
-    if given.size and bool((given < 0).any()):
-        raise ValueError("Weights must be non-negative.")
-    return given
-
-
 @one_hold("out")
 def quantile(
     a: Any,
@@ -233,39 +217,48 @@ def quantile(
     *,
     weights: Any = None,
 ) -> DeviceArray:
-    """The values below which given parts of the elements lie, over axes.
+    """Return the values below which given parts of the elements lie, over axes.
 
     Parameters
     ----------
     a : array_like
-        Real.
+        Real numbers.
     q : array_like
         Parts between 0 and 1, of at most two axes.
     axis : int, tuple of int or None
+        Axes to reduce. None reduces all axes.
     out : DeviceArray, optional
+        Array for the result.
     overwrite_input : bool
-        Allowed, and not needed.
+        Accepted and ignored.
     method : str
-        Any of NumPy's thirteen.
+        Rule for quantiles between two elements: any of NumPy's thirteen.
     keepdims : bool
+        Keep the reduced axes, with an extent of one.
     weights : array_like, optional
-        Of the shape of `a`, or of its reduced axes; method 'inverted_cdf' only.
+        Of the shape of `a`, or of its reduced axes. Only for the method 'inverted_cdf'.
 
     Returns
     -------
     DeviceArray
-        Of the shape of `q`, then of the axes that are kept. NaN where there is one.
+        Of the shape of `q`, then of the remaining axes. NaN if an element is NaN.
 
     Raises
     ------
     TypeError
         `a` is complex.
     ValueError
-        `q` is out of range, or the method unknown.
+        `q` is out of range, or `method` is unknown.
 
     References
     ----------
     R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", 1996.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.quantile([0, 10, 20], [0.25, 0.5]).tolist()
+    [5.0, 10.0]
     """
     parts = _host(q)
     weak = type(q) in (int, float)
@@ -284,7 +277,9 @@ def percentile(
     *,
     weights: Any = None,
 ) -> DeviceArray:
-    """Quantiles of hundredths: `q` lies between 0 and 100; parameters as in `quantile`.
+    """Return percentiles over axes: quantiles with `q` between 0 and 100.
+
+    Parameters, result and errors as in `quantile`.
 
     Examples
     --------
@@ -310,8 +305,8 @@ def _quantiles(
     skip: bool = False,
 ) -> DeviceArray:
     array = as_array(a)
-    _check(array, q, what)
-    wanted = _weights(weights, array, axis, method)
+    check_parts(array, q, what)
+    wanted = weights_of(weights, array, axis, method)
     if skip and not array.size:
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
     if method not in METHODS:
@@ -332,10 +327,10 @@ def _quantiles(
         return _into(found, out)
     if wanted is not None:
         return finished(found._node, out)
-    taken = _takes(method, q)
+    taken = takes_elements(method, q)
     if taken:
         check_shape(out, found.shape)
-    _check_cast(found.dtype, out.dtype, taken)
+    check_cast(found.dtype, out.dtype, taken)
     return _into(found, out)
 
 
@@ -343,18 +338,6 @@ def _into(found: DeviceArray, out: DeviceArray) -> DeviceArray:
     """Put a result in an output that NumPy lets have more axes, unlike those of reductions."""
     fits = can_broadcast(found.shape, out.shape)
     return finished(ufunc_calls.broadcast(found._node, out.shape) if fits else found._node, out)
-
-
-def _takes(method: str, q: np.ndarray) -> bool:
-    """Whether quantiles are elements as they are, not what lies between two."""
-    return METHODS[method].gamma is None or (method == "linear" and q.dtype.kind in "biu")
-
-
-def _check_cast(found: np.dtype, wanted: np.dtype, taken: bool) -> None:
-    """Raise for an output that NumPy refuses: it asks as `take` does, which asks the other way round, or as `add`."""
-    first, second, rule = (wanted, found, "safe") if taken else (found, wanted, "same_kind")
-    if not np.can_cast(first, second, rule):  # type: ignore[arg-type]
-        raise TypeError(f"Cannot cast array data from {first!r} to {second!r} according to the rule {rule!r}")
 
 
 def _laid_out(found: DeviceArray, inner: int) -> DeviceArray:
@@ -371,7 +354,7 @@ def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) ->
     if not count:
         empty: Any = np.empty(0, a.dtype)
         np.quantile(empty, q, method=method)  # type: ignore[call-overload]  # NumPy's IndexError
-    if _takes(method, q):
+    if takes_elements(method, q):
         ordered, places, last = ordered_at(a, axis, from_start(virtual, count))
         return _with_nan(rows_at(ordered, places[0], axis), last)
     low, high = bounds(virtual, count, a.dtype.kind == "f")
@@ -413,7 +396,16 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> DeviceArray:
-    """Quantiles of what is not NaN; NaN where there is nothing else. Parameters as in `quantile`."""
+    """Return quantiles over axes, ignoring NaN.
+
+    Parameters and errors as in `quantile`. The result is NaN for a slice with nothing but NaN, with a RuntimeWarning.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanquantile([0.0, clarray.nan, 10.0], 0.5))
+    5.0
+    """
     parts = _host(q)
     weak = type(q) in (int, float)
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles", True)
@@ -431,7 +423,16 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> DeviceArray:
-    """Percentiles of what is not NaN; NaN where there is nothing else. Parameters as in `percentile`."""
+    """Return percentiles over axes, ignoring NaN.
+
+    Parameters and errors as in `percentile`. The result is NaN for a slice with nothing but NaN, with a RuntimeWarning.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nanpercentile([0.0, clarray.nan, 10.0], 50))
+    5.0
+    """
     parts = np.asanyarray(np.true_divide(_host(q), 100))
     weak = type(q) in (int, float)
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles", True)
