@@ -158,7 +158,7 @@ def polyfit(
 
     Notes
     -----
-    The least-squares problem is solved on the host, see `clarray.linalg.lstsq`.
+    `clarray.linalg.lstsq` solves the least-squares problem, on the device or on the host.
 
     Examples
     --------

@@ -94,7 +94,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
     Notes
     -----
-    One scan sums the corrections and computes the corrections as it reads `p`.
+    One scan sums the corrections, which it computes as it reads `p`.
 
     Examples
     --------

@@ -45,9 +45,9 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
 
     Notes
     -----
-    The sum is computed directly, as in NumPy, in time ``N * M``. Integers stay exact, and each sum is as exact as its
-    own terms. For two long sequences of floats `scipy.signal.fftconvolve` is faster: it accepts device arrays if
-    ``SCIPY_ARRAY_API=1`` is set, and multiplies their Fourier transforms on the device.
+    The sums are computed directly, as in NumPy, in time ``N * M``. Integers stay exact, and the rounding error of a sum
+    depends on its own terms only. For two long sequences of floats `scipy.signal.fftconvolve` may be faster. It accepts
+    device arrays if ``SCIPY_ARRAY_API=1`` is set, and multiplies their Fourier transforms on the device.
 
     With floats and the modes 'full' and 'same' the call waits for the device once, to look for NaN and infinities in
     the shorter sequence.

@@ -155,7 +155,7 @@ def nanmedian(
 ) -> DeviceArray:
     """Return the median over axes, ignoring NaN.
 
-    Parameters as in `median`.
+    Parameters as in `median`. For floats the call waits for the number of NaN in each slice.
 
     Returns
     -------
@@ -399,6 +399,7 @@ def nanquantile(
     """Return quantiles over axes, ignoring NaN.
 
     Parameters and errors as in `quantile`. The result is NaN for a slice with nothing but NaN, with a RuntimeWarning.
+    For floats the call waits for the number of NaN in each slice.
 
     Examples
     --------
@@ -426,6 +427,7 @@ def nanpercentile(
     """Return percentiles over axes, ignoring NaN.
 
     Parameters and errors as in `percentile`. The result is NaN for a slice with nothing but NaN, with a RuntimeWarning.
+    For floats the call waits for the number of NaN in each slice.
 
     Examples
     --------
