@@ -129,8 +129,7 @@ def sort(
 
     References
     ----------
-    Radix sort, least digit first: D. Merrill, A. Grimshaw, "High performance and scalable radix
-    sorting", 2011.
+    Radix sort, least digit first: D. Merrill, A. Grimshaw, "High performance and scalable radix sorting", 2011.
 
     Examples
     --------
@@ -158,17 +157,25 @@ def sort_in_place(
     stable: bool | None = None,
     descending: bool | None = None,
 ) -> None:
-    """Sort the array along an axis, in place; see `clarray.sort`.
+    """Sort the array along an axis in place, see `clarray.sort`.
 
     Parameters
     ----------
     axis : int
-        Not None, unlike that of `clarray.sort`.
+        Axis to sort along. None is not accepted, unlike in `clarray.sort`.
 
     Raises
     ------
     ValueError
         The array is read-only.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.array([3, 1, 2])
+    >>> x.sort()
+    >>> x.tolist()
+    [1, 2, 3]
     """
     axis = normalize_axis_index(operator.index(axis), array.ndim)
     array.check_writeable("sort array is read-only")
@@ -200,10 +207,6 @@ def argsort(
     -------
     DeviceArray of int64
         Of the shape of `a`, or of one axis if `axis` is None.
-
-    See Also
-    --------
-    sort, lexsort, take_along_axis
 
     Examples
     --------
@@ -248,10 +251,6 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
         There are no keys.
     ValueError
         The keys differ in shape.
-
-    Notes
-    -----
-    One sort per key.
 
     Examples
     --------
@@ -314,7 +313,8 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return a copy with the element `kth` where a sort puts it.
 
-    No element before it is larger, and no element after it is smaller.
+    No element before it is larger, and no element after it is smaller. A radix selection finds one `kth` in a long
+    array of one axis. All other calls sort the array, and a sorted array is a partitioned one.
 
     Parameters
     ----------
@@ -340,15 +340,10 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     TypeError
         `kth` is not an integer.
 
-    Notes
-    -----
-    A radix selection finds one `kth` in a long array of one axis. All other calls sort the array, and a sorted array is
-    a partitioned one.
-
     Examples
     --------
     >>> import clarray
-    >>> clarray.partition([7, 1, 5, 3], 1)[1].tolist()
+    >>> int(clarray.partition([7, 1, 5, 3], 1)[1])
     3
     """
     array, at = _chosen(a, axis)
@@ -367,7 +362,16 @@ def _has_nan(array: DeviceArray) -> bool:
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
 ) -> None:
-    """Put element `kth` where a sort puts it, and no larger ones before it, in place; see `clarray.partition`."""
+    """Put the element `kth` where a sort puts it, in place, see `clarray.partition`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.array([7, 1, 5, 3])
+    >>> x.partition(1)
+    >>> int(x[1])
+    3
+    """
     array.check_writeable("partition array is read-only")
     _replace(array, partition(array, kth, operator.index(axis), kind, order))
 
@@ -376,21 +380,17 @@ def partition_in_place(
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return the positions that partition an array along an axis.
 
-    Parameters and errors as in `partition`.
+    Parameters and errors as in `partition`. The cost is the cost of `argsort`, since the positions sort the array.
 
     Returns
     -------
     DeviceArray of int64
         Of the shape of `a`, or of one axis if `axis` is None.
 
-    Notes
-    -----
-    The positions sort the array: the cost is the cost of `argsort`.
-
     Examples
     --------
     >>> import clarray
-    >>> clarray.argpartition([7, 1, 5, 3], 1)[1].tolist()
+    >>> int(clarray.argpartition([7, 1, 5, 3], 1)[1])
     3
     """
     array = as_array(a)
