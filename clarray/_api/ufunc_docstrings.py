@@ -11,9 +11,8 @@ __all__ = ["docstring"]
 
 _KINDS = dict.fromkeys("?", "b") | dict.fromkeys("bBhHiIlLqQ", "i") | dict.fromkeys("efdg", "f")
 _KINDS |= dict.fromkeys("FDG", "c")
-_ON_HOST = frozenset("mMO")
+_ON_DEVICES = frozenset({*_KINDS, "-", ">"})
 _OPERANDS = {
-    "b": "Bools.",
     "i": "Integers.",
     "f": "Floats. Integers and bools are converted to floats.",
     "bi": "Integers or bools.",
@@ -53,8 +52,8 @@ def docstring(ufunc: np.ufunc) -> str:
     text = TEXTS.get(name)
     if text is None:
         return str(ufunc.__doc__)
-    # no device has times or objects
-    loops = [loop.partition("->") for loop in ufunc.types if not _ON_HOST.intersection(loop)]
+    # no device has times, objects or texts
+    loops = [loop.partition("->") for loop in ufunc.types if _ON_DEVICES.issuperset(loop)]
     bools = all(outs == "?" for _, _, outs in loops)
     results = text.results or ("DeviceArray of bool" if bools else "DeviceArray",)
     if ufunc.nout == 1 and ufunc.signature is None:
@@ -80,7 +79,7 @@ def _section(title: str, *entries: str) -> str:
 def _operands(ufunc: np.ufunc, loops: list[str]) -> list[str]:
     """Return the entries of the operands, from the dtypes of each loop."""
     kinds = ["".join(sorted({_KINDS[characters[k]] for characters in loops})) for k in range(ufunc.nin)]
-    texts = [_OPERANDS[each] for each in kinds]
+    texts = [_OPERANDS.get(each, "Numbers.") for each in kinds]
     if ufunc.nin == 1:
         return [f"x : array_like\n    {texts[0]}"]
     if ufunc.signature is None:
