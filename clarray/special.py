@@ -1,7 +1,11 @@
-"""Some of `scipy.special`'s functions, each one pass on the device and part of whatever expression it stands in.
+"""Compute some functions of `scipy.special`, each in one pass on the device, or as part of the expression that uses it.
 
-SciPy finds them: with SCIPY_ARRAY_API set it looks for ``special`` in an array's namespace, without it its ufuncs ask
-the array. Its other special functions copy arrays to the host.
+SciPy finds them. With SCIPY_ARRAY_API set, it looks for ``special`` in an array's namespace. Without it, SciPy's ufuncs
+ask the array. SciPy's other special functions copy arrays to the host.
+
+>>> from clarray import special
+>>> special.xlogy([0.0, 2.0], [0.0, 1.0]).tolist()
+[0.0, 0.0]
 """
 
 from __future__ import annotations
@@ -73,67 +77,252 @@ def _array(node: Any) -> DeviceArray:
 
 
 def erf(x: Any) -> DeviceArray:
-    """The error function of real numbers.
+    """Compute the error function.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
 
     Examples
     --------
-    >>> import clarray
     >>> from clarray import special
-    >>> special.erf([0.0, float("inf")]).tolist()
-    [0.0, 1.0]
+    >>> special.erf([0.0, 1.0, float("inf")]).round(6).tolist()
+    [0.0, 0.842701, 1.0]
     """
     return _array(_builtin("erf", *_floats("erf", x)))
 
 
 def erfc(x: Any) -> DeviceArray:
-    """``1 - erf(x)``, accurate where it is small."""
+    """Compute ``1 - erf(x)``. The result is accurate also if it is small.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.erfc([0.0, 1.0]).round(6).tolist()
+    [1.0, 0.157299]
+    >>> bool(special.erfc(10.0) > 0)
+    True
+    """
     return _array(_builtin("erfc", *_floats("erfc", x)))
 
 
 def gamma(x: Any) -> DeviceArray:
-    """The gamma function: ``factorial(x - 1)``; NaN at negative integers."""
+    """Compute the gamma function: ``factorial(x - 1)`` of whole numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers. The result is NaN at negative integers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.gamma([1.0, 2.0, 5.0]).round(6).tolist()
+    [1.0, 1.0, 24.0]
+    """
     return _array(_builtin("tgamma", *_floats("gamma", x)))
 
 
 def gammaln(x: Any) -> DeviceArray:
-    """The logarithm of the gamma function's magnitude; minus infinity there, as SciPy has it."""
+    """Compute the logarithm of the magnitude of the gamma function.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers. The result of minus infinity is minus infinity, as in SciPy.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.gammaln([3.0, 1000.0]).round(6).tolist()
+    [0.693147, 5905.220423]
+    """
     (node,) = _floats("gammaln", x)
     return _array(where(applied(np.equal, node, -_INFINITY), node, _builtin("lgamma", node)))
 
 
 def i0(x: Any) -> DeviceArray:
-    """The modified Bessel function of the first kind and order zero."""
+    """Compute the modified Bessel function of the first kind and order zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.i0([0.0, 1.0]).round(6).tolist()
+    [1.0, 1.266066]
+    """
     (node,) = _floats("i0", x)
     return _array(build.unary(i0_loop(node.dtype), node))
 
 
 def ndtr(x: Any) -> DeviceArray:
-    """The standard normal distribution's share below `x`."""
+    """Compute the standard normal distribution function: the probability of a number up to `x`.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.ndtr([0.0, 1.96]).round(6).tolist()
+    [0.5, 0.975002]
+    """
     (node,) = _floats("ndtr", x)
     return _array(applied(np.multiply, _builtin("erfc", applied(np.multiply, node, -math.sqrt(0.5))), 0.5))
 
 
 def exp10(x: Any) -> DeviceArray:
-    """``10 ** x``."""
+    """Compute ``10**x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.exp10([0.0, 2.0, -1.0]).round(6).tolist()
+    [1.0, 100.0, 0.1]
+    """
     (node,) = _floats("exp10", x)
     return _array(applied(np.power, 10.0, node))
 
 
 def expit(x: Any) -> DeviceArray:
-    """The logistic function: ``1 / (1 + exp(-x))``.
+    """Compute the logistic function ``1 / (1 + exp(-x))``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
 
     Examples
     --------
     >>> from clarray import special
-    >>> special.expit([0.0, -float("inf")]).tolist()
-    [0.5, 0.0]
+    >>> special.expit([0.0, 1.0, -float("inf")]).round(6).tolist()
+    [0.5, 0.731059, 0.0]
     """
     (node,) = _floats("expit", x)
     return _array(applied(np.reciprocal, applied(np.add, applied(np.exp, applied(np.negative, node)), 1.0)))
 
 
 def logit(x: Any) -> DeviceArray:
-    """``log(x / (1 - x))``, the inverse of `expit`, accurate about one half."""
+    """Compute ``log(x / (1 - x))``, the inverse of `expit`. The result is accurate also about one half.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers of [0, 1]. The result of other numbers is NaN.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.logit([0.5, 0.75]).round(6).tolist()
+    [0.0, 1.098612]
+    """
     (node,) = _floats("logit", x)
     ratio = applied(np.log, applied(np.divide, node, applied(np.subtract, 1.0, node)))
     twice = applied(np.subtract, applied(np.multiply, node, 2.0), 1.0)
@@ -142,7 +331,29 @@ def logit(x: Any) -> DeviceArray:
 
 
 def entr(x: Any) -> DeviceArray:
-    """``-x * log(x)``, 0 at zero and minus infinity below it."""
+    """Compute the entropy ``-x * log(x)``: 0 at zero, and minus infinity below it.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds the dtype of `x`, else float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.entr([0.0, 0.5, -1.0]).round(6).tolist()
+    [0.0, 0.346574, -inf]
+    """
     (node,) = _floats("entr", x)
     inside = applied(np.negative, applied(np.multiply, node, applied(np.log, node)))
     edge = where(applied(np.equal, node, 0), node, inside)
@@ -150,34 +361,56 @@ def entr(x: Any) -> DeviceArray:
 
 
 def xlogy(x: Any, y: Any) -> DeviceArray:
-    """``x * log(y)``, 0 where `x` is zero and `y` a number.
+    """Compute ``x * log(y)``: 0 if `x` is zero, unless `y` is NaN.
 
     Parameters
     ----------
     x, y : array_like
-        Real; broadcast against each other.
+        Real numbers that broadcast.
 
     Returns
     -------
     DeviceArray
-        Of float32 where that holds both dtypes, else of float64.
+        float32 if that holds both dtypes, else float64.
 
     Raises
     ------
     TypeError
-        An operand is complex, or the device lacks float64 where that is needed.
+        An operand is complex, or the device lacks float64 that is needed.
 
     Examples
     --------
     >>> from clarray import special
-    >>> special.xlogy([0.0, 2.0], [0.0, 1.0]).tolist()
-    [0.0, 0.0]
+    >>> special.xlogy([0.0, 2.0], [0.0, 3.0]).round(6).tolist()
+    [0.0, 2.197225]
     """
     return _array(_times_log(np.log, *_floats("xlogy", x, y)))
 
 
 def xlog1py(x: Any, y: Any) -> DeviceArray:
-    """``x * log(1 + y)``, 0 where `x` is zero and `y` a number; parameters as in `xlogy`."""
+    """Compute ``x * log(1 + y)``: 0 if `x` is zero, unless `y` is NaN. The result is accurate for a small `y`, too.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Real numbers that broadcast.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds both dtypes, else float64.
+
+    Raises
+    ------
+    TypeError
+        An operand is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.xlog1py([0.0, 2.0], [-1.0, 1.0]).round(6).tolist()
+    [0.0, 1.386294]
+    """
     return _array(_times_log(np.log1p, *_floats("xlog1py", x, y)))
 
 
@@ -187,15 +420,60 @@ def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
 
 
 def rel_entr(x: Any, y: Any) -> DeviceArray:
-    """``x * log(x / y)`` of positive numbers, 0 where `x` is zero, and infinity below; parameters as in `xlogy`."""
+    """Compute the relative entropy ``x * log(x / y)`` of positive numbers.
+
+    It is 0 if `x` is zero and `y` is not negative, and infinity of other numbers.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Real numbers that broadcast.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds both dtypes, else float64.
+
+    Raises
+    ------
+    TypeError
+        An operand is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.rel_entr([0.5, 0.0, -1.0], [0.25, 0.5, 1.0]).round(6).tolist()
+    [0.346574, 0.0, inf]
+    """
     p, q = _floats("rel_entr", x, y)
     return _array(_divergence(p, q, _relative(p, q), 0.0))
 
 
 def kl_div(x: Any, y: Any) -> DeviceArray:
-    """``x * log(x / y) - x + y`` of positive numbers, `y` where `x` is zero, and infinity below.
+    """Compute the Kullback-Leibler divergence ``x * log(x / y) - x + y`` of positive numbers.
 
-    Parameters as in `xlogy`.
+    It is `y` if `x` is zero and `y` is not negative, and infinity of other numbers.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Real numbers that broadcast.
+
+    Returns
+    -------
+    DeviceArray
+        float32 if that holds both dtypes, else float64.
+
+    Raises
+    ------
+    TypeError
+        An operand is complex, or the device lacks float64 that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.kl_div([0.5, 0.0, -1.0], [0.25, 0.5, 1.0]).round(6).tolist()
+    [0.096574, 0.5, inf]
     """
     p, q = _floats("kl_div", x, y)
     return _array(_divergence(p, q, applied(np.add, applied(np.subtract, _relative(p, q), p), q), q))

@@ -1,10 +1,43 @@
-"""`numpy.testing`, whose comparisons take arrays on the device too, alone or within lists, tuples and dicts.
+"""Compare arrays in tests, with the names of `numpy.testing`.
 
-NumPy's own functions take them as well, but for `assert_equal` and `assert_almost_equal` of two device arrays:
-these look for an ndarray among the two.
+The comparisons take device arrays, alone or within lists, tuples and dicts. The other names are NumPy's own.
+
+Examples
+--------
+Compare values. A difference raises AssertionError, and its message shows it.
 
 >>> import clarray
->>> clarray.testing.assert_equal(clarray.asarray([1, 2]), [1, 2])
+>>> from clarray import testing
+>>> x = clarray.asarray([1.0, 2.0])
+>>> testing.assert_equal(x, [1.0, 2.0])
+>>> testing.assert_allclose(x, [1.0, 2.0 + 1e-9])
+>>> testing.assert_array_less(x, [2.0, 3.0])
+>>> testing.assert_array_compare(lambda a, b: a <= b, x, [1.0, 3.0])
+>>> testing.assert_equal(x, [1.0, 3.0])
+Traceback (most recent call last):
+...
+AssertionError: ...
+
+Check a condition, an error or the absence of warnings.
+
+>>> testing.assert_(bool((x > 0).all()))
+>>> with testing.assert_raises_regex(ValueError, "reshape"):
+...     _ = x.reshape(3)
+>>> with testing.assert_no_warnings():
+...     _ = clarray.sqrt(x)
+
+Write a message, and a file that is removed after the block.
+
+>>> "sums differ" in testing.build_err_msg([1, 2], "sums differ", names=("x", "y"))
+True
+>>> with testing.temppath(suffix=".npy") as path:
+...     clarray.save(path, x)
+...     clarray.load(path).tolist()
+[1.0, 2.0]
+
+Notes
+-----
+NumPy's own `assert_equal` and `assert_almost_equal` look for an ndarray, so they do not compare two device arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Dask over clarray: importing this registers `DeviceArray` with Dask, on top of which stand clusters of devices.
+"""Use clarray's arrays in Dask, in one process or on a cluster of devices.
+
+Importing this module registers `DeviceArray` with Dask.
 
 >>> import clarray.dask
 >>> import dask.array as da

@@ -67,7 +67,17 @@ TABLES: dict[Dispatch, Callable[..., Any]] = {
 
 
 def register() -> None:
-    """Make `DeviceArray` known to Dask; importing `clarray.dask` does it, and doing it again makes no difference."""
+    """Register `DeviceArray` with Dask. Importing `clarray.dask` does it, and a second call has no effect.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> import clarray.dask
+    >>> clarray.dask.register()
+    >>> import dask.array as da
+    >>> type(da.from_array(clarray.arange(4), chunks=2).sum().compute()).__module__
+    'clarray'
+    """
     chunk_types.register_chunk_type(DeviceArray)
     for table, function in TABLES.items():
         table.register(DeviceArray, function)
@@ -92,23 +102,30 @@ def _made(name: str, kwargs: dict[str, Any], *args: Any) -> da.Array:
 
 
 def ones(shape: Any, **kwargs: Any) -> da.Array:
-    """`dask.array.ones` of clarray's arrays.
+    """Make a Dask array of ones whose chunks are clarray's, as `dask.array.ones`.
 
     Parameters
     ----------
     shape : int or tuple of int
     **kwargs
-        What Dask's function takes: `dtype`, `chunks`, `name`.
+        Arguments of Dask's function: `dtype`, `chunks`, `name`.
 
     Returns
     -------
     dask.array.Array
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> x = clarray.dask.ones((4, 6), chunks=(2, 3))
+    >>> x.chunks, float(x.sum().compute())
+    (((2, 2), (3, 3)), 24.0)
     """
     return _made("ones", kwargs, shape)
 
 
 def zeros(shape: Any, **kwargs: Any) -> da.Array:
-    """`dask.array.zeros` of clarray's arrays; further parameters as in `ones`.
+    """Make a Dask array of zeros whose chunks are clarray's, as `dask.array.zeros`; further parameters as in `ones`.
 
     Parameters
     ----------
@@ -118,12 +135,18 @@ def zeros(shape: Any, **kwargs: Any) -> da.Array:
     Returns
     -------
     dask.array.Array
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> clarray.dask.zeros(4, chunks=2, dtype="int32").compute().tolist()
+    [0, 0, 0, 0]
     """
     return _made("zeros", kwargs, shape)
 
 
 def empty(shape: Any, **kwargs: Any) -> da.Array:
-    """`dask.array.empty` of clarray's arrays; further parameters as in `ones`.
+    """Make a Dask array of arbitrary values, as `dask.array.empty`; further parameters as in `ones`.
 
     Parameters
     ----------
@@ -133,12 +156,18 @@ def empty(shape: Any, **kwargs: Any) -> da.Array:
     Returns
     -------
     dask.array.Array
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> clarray.dask.empty((4, 6), chunks=(2, 3)).compute().shape
+    (4, 6)
     """
     return _made("empty", kwargs, shape)
 
 
 def full(shape: Any, fill_value: Any, **kwargs: Any) -> da.Array:
-    """`dask.array.full` of clarray's arrays; further parameters as in `ones`.
+    """Make a Dask array of one value whose chunks are clarray's, as `dask.array.full`; further parameters as in `ones`.
 
     Parameters
     ----------
@@ -149,29 +178,41 @@ def full(shape: Any, fill_value: Any, **kwargs: Any) -> da.Array:
     Returns
     -------
     dask.array.Array
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> clarray.dask.full(4, 7, chunks=2).compute().tolist()
+    [7, 7, 7, 7]
     """
     return _made("full", kwargs, shape, fill_value)
 
 
 def arange(*args: Any, **kwargs: Any) -> da.Array:
-    """`dask.array.arange` of clarray's arrays.
+    """Make a Dask array of evenly spaced values whose chunks are clarray's, as `dask.array.arange`.
 
     Parameters
     ----------
     *args
-        ``start, stop, step`` as NumPy takes them.
+        ``start, stop, step`` as in NumPy.
     **kwargs
-        What Dask's function takes: `dtype`, `chunks`.
+        Arguments of Dask's function: `dtype`, `chunks`.
 
     Returns
     -------
     dask.array.Array
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> clarray.dask.arange(1, 6, chunks=2).compute().tolist()
+    [1, 2, 3, 4, 5]
     """
     return _made("arange", kwargs, *args)
 
 
 def default_rng(seed: Any = None) -> da.random.Generator:
-    """`dask.array.random.default_rng` whose chunks clarray draws on the device, by Philox.
+    """Make a generator of random Dask arrays, as `dask.array.random.default_rng`.
 
     Parameters
     ----------
@@ -180,6 +221,7 @@ def default_rng(seed: Any = None) -> da.random.Generator:
     Returns
     -------
     dask.array.random.Generator
+        Each chunk is drawn on the device, by `clarray.random.Philox`.
 
     Examples
     --------
@@ -193,7 +235,21 @@ def default_rng(seed: Any = None) -> da.random.Generator:
 
 
 class ClarrayBackend(backends.ArrayBackendEntrypoint):  # type: ignore[misc] # Dask has no annotations here
-    """What ``dask.config.set({"array.backend": "clarray"})`` and ``x.to_backend("clarray")`` use."""
+    """Make Dask's own functions create clarray's arrays.
+
+    Dask finds this class by the name ``"clarray"``: in ``dask.config.set({"array.backend": "clarray"})`` and in
+    ``x.to_backend("clarray")``. A program does not call it.
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> import dask
+    >>> import dask.array as da
+    >>> with dask.config.set({"array.backend": "clarray"}):
+    ...     x = da.ones(4, chunks=2)
+    >>> type(x.compute()).__name__
+    'DeviceArray'
+    """
 
     RandomState = clarray.random.RandomState
     default_bit_generator = clarray.random.Philox
@@ -205,12 +261,43 @@ class ClarrayBackend(backends.ArrayBackendEntrypoint):  # type: ignore[misc] # D
 
     @classmethod
     def to_backend_dispatch(cls) -> Dispatch:
-        """Give the function that makes a chunk clarray's."""
+        """Return the function that converts a chunk to an array of clarray's.
+
+        Returns
+        -------
+        dask.utils.Dispatch
+
+        Examples
+        --------
+        >>> import clarray.dask
+        >>> to_clarray = clarray.dask.ClarrayBackend.to_backend_dispatch()
+        >>> type(to_clarray([1, 2])).__name__
+        'DeviceArray'
+        """
         return to_clarray
 
     @classmethod
     def to_backend(cls, data: da.Array, **kwargs: Any) -> da.Array:
-        """Give an array whose chunks are clarray's."""
+        """Return a Dask array whose chunks are clarray's. Chunks that are clarray's already are not copied.
+
+        Parameters
+        ----------
+        data : dask.array.Array
+        **kwargs
+            Arguments of `dask.array.map_blocks`.
+
+        Returns
+        -------
+        dask.array.Array
+
+        Examples
+        --------
+        >>> import clarray.dask
+        >>> import dask.array as da
+        >>> x = da.arange(4, chunks=2).to_backend("clarray")
+        >>> type(x.compute()).__name__
+        'DeviceArray'
+        """
         results.watch_tasks()
         if isinstance(data._meta, DeviceArray):
             return data

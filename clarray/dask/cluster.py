@@ -19,34 +19,34 @@ THREADS = 4  # of a worker on a CPU; NumPy's part of the work holds the interpre
 
 
 class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no annotations here
-    """A scheduler and one worker for each device of this machine.
+    """Start a scheduler, and one worker for each device of this machine.
 
     Parameters
     ----------
     devices : sequence of Device, int or str, optional
-        One worker for each, as `clarray.device` names them; a device may be named several times. When None: what
-        CLARRAY_DEVICE names, else all GPUs, else the default device.
+        Devices of the workers, as `clarray.device` names them. A device may be named several times. None takes the
+        device that CLARRAY_DEVICE names, else all GPUs, else the default device.
     n_workers : int, optional
-        As many as devices when None; more of them share the devices.
+        Number of workers. None starts one for each device. More workers share the devices.
     threads_per_worker : int, optional
-        When None one on a GPU; on CPUs up to four, as far as there are cores.
+        None means 1 on a GPU, and on CPUs up to 4, depending on the number of cores.
     memory_limit : int, float, str or None, default 'auto'
-        Host memory of each worker, as Dask takes it: results beyond a part of it go to disk.
+        Host memory of each worker, in Dask's notation. Results beyond a part of it go to disk.
     device_memory_limit : int, float or str, default 0.8
-        Memory of each GPU that results may take before they go to host memory: bytes, or a part of what there is.
+        Part of each GPU's memory, or bytes of it, that results may take before they go to host memory.
     **kwargs
-        What `distributed.LocalCluster` takes: `dashboard_address`, `local_directory`, `asynchronous`.
+        Arguments of `distributed.LocalCluster`: `dashboard_address`, `local_directory`, `asynchronous`.
 
     Raises
     ------
     ValueError
-        A device is not there, or workers shall be threads of this process.
+        A device does not exist, or `processes` is False.
 
     Examples
     --------
-    >>> from clarray.dask import LocalOpenCLCluster
+    >>> import clarray.dask
     >>> from distributed import Client
-    >>> with LocalOpenCLCluster() as cluster, Client(cluster) as client:  # doctest: +SKIP
+    >>> with clarray.dask.LocalOpenCLCluster() as cluster, Client(cluster) as client:  # doctest: +SKIP
     ...     print(clarray.dask.ones(10**9).sum().compute())
     1000000000.0
     """

@@ -26,15 +26,46 @@ _MILLISECONDS = 200  # between two looks at the process's memory: as often as Da
 
 
 class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotations here
-    """What a worker needs to compute with clarray's arrays within its memory limit.
+    """Prepare a worker of Dask to compute with clarray's arrays within its memory limit.
 
-    ``client.register_plugin(clarray.dask.OpenCLPlugin())`` gives it to workers that others have started.
+    Workers of `LocalOpenCLCluster` and `OpenCLNanny` have it. Register it for workers that were started in another way.
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> from distributed import Client
+    >>> with Client(processes=False, dashboard_address=None) as client:  # doctest: +SKIP
+    ...     _ = client.register_plugin(clarray.dask.OpenCLPlugin())
+    ...     print(clarray.dask.ones(1000, chunks=100).sum().compute())
+    1000.0
     """
 
     name = "clarray"
 
     def setup(self, worker: Worker) -> None:
-        """Make arrays known in the worker's process, and give back memory that only waits for reuse."""
+        """Register arrays in the worker's process, and release memory that only waits for reuse.
+
+        Dask calls this when the worker starts.
+
+        Parameters
+        ----------
+        worker : distributed.Worker
+
+        Raises
+        ------
+        MemoryError
+            The process takes so much memory before the first task that Dask would pause the worker for good.
+
+        Examples
+        --------
+        >>> import clarray.dask
+        >>> from distributed import Client
+        >>> with Client(processes=False, dashboard_address=None) as client:  # doctest: +SKIP
+        ...     (worker,) = client.cluster.workers.values()
+        ...     clarray.dask.OpenCLPlugin().setup(worker)
+        ...     print(clarray.dask.ones(1000, chunks=100).sum().compute())
+        1000.0
+        """
         register()
         for name, executor in worker.executors.items():
             if name not in ("actor", "offload"):  # which run no tasks
@@ -72,32 +103,66 @@ def _give_back(worker: Worker, above: float) -> None:
 
 
 def dask_setup(worker: Worker) -> None:
-    """Set a worker up: ``dask worker --preload clarray.dask``."""
+    """Prepare a worker that was started with ``dask worker --preload clarray.dask``.
+
+    Dask calls this when the worker starts.
+
+    Parameters
+    ----------
+    worker : distributed.Worker
+
+    Raises
+    ------
+    MemoryError
+        The process takes so much memory before the first task that Dask would pause the worker for good.
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> from distributed import Client
+    >>> with Client(processes=False, dashboard_address=None) as client:  # doctest: +SKIP
+    ...     (worker,) = client.cluster.workers.values()
+    ...     clarray.dask.dask_setup(worker)
+    ...     print(clarray.dask.ones(1000, chunks=100).sum().compute())
+    1000.0
+    """
     worker._clarray = OpenCLPlugin()
     worker._clarray.setup(worker)
 
 
 class OpenCLNanny(Nanny):  # type: ignore[misc] # Dask has no annotations here
-    """A worker on one device, in a process of its own, that a nanny looks after.
+    """Start a worker on one device, in a process of its own, and restart it if it fails.
 
-    For whatever starts workers by their class: ``SSHCluster(worker_class="clarray.dask.OpenCLNanny")``.
+    Pass the class to whatever starts workers: ``SSHCluster(worker_class="clarray.dask.OpenCLNanny")``.
 
     Parameters
     ----------
     *args
-        What `distributed.Nanny` takes.
+        Arguments of `distributed.Nanny`.
     devices : sequence of int or str, optional
-        Devices of the machine, as CLARRAY_DEVICE names them; the worker takes the one at the place of its name's last
-        number. The default device when None.
+        Devices of the machine, as CLARRAY_DEVICE names them. The last number in the worker's name is the position of
+        its device. None takes the default device.
     device_memory_limit : int, float or str, default 0.8
-        How much of a device's own memory results may take before they are moved to the host: bytes, or a part.
+        Part of the device's own memory, or bytes of it, that results may take before they are moved to the host.
     memory_limit : int, float or str, default 'auto'
-        Host memory of the worker, as Dask takes it.
+        Host memory of the worker, in Dask's notation.
     nthreads : int, optional
+        Threads of the worker, 1 if None.
     env : dict, optional
+        Environment variables of the worker's process.
     name : int or str, optional
+        Name of the worker.
     **kwargs
-        What `distributed.Nanny` takes.
+        Arguments of `distributed.Nanny`.
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> from distributed import Client, LocalCluster
+    >>> with LocalCluster(n_workers=1, worker_class=clarray.dask.OpenCLNanny) as cluster:  # doctest: +SKIP
+    ...     with Client(cluster):
+    ...         print(clarray.dask.ones(1000, chunks=100).sum().compute())
+    1000.0
     """
 
     def __init__(

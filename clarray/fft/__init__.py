@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms under the names of `numpy.fft`.
+"""Compute discrete Fourier transforms, with the names of `numpy.fft`.
 
 >>> import clarray
 >>> clarray.fft.fft(clarray.asarray([1.0, 0.0, 0.0, 0.0])).tolist()

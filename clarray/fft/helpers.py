@@ -18,17 +18,18 @@ __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> DeviceArray:
-    """Frequencies of a transform's `n` values, in cycles per unit of the spacing: from 0, then the negative ones.
+    """Return the frequencies of the `n` values of a transform: from 0, then the negative ones.
 
     Parameters
     ----------
     n : int
+        Number of values.
     d : float
-        Spacing of the samples.
+        Distance between two samples. The frequencies are in cycles per unit of it.
     device : Device, str or int, optional
-        The current device when None.
+        None takes the current device.
     dtype : dtype, optional
-        float64 when None.
+        None means float64.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> D
     Raises
     ------
     ValueError
-        `n` is no integer.
+        `n` is negative or not an integer.
 
     Examples
     --------
@@ -52,7 +53,18 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> D
 
 
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> DeviceArray:
-    """Frequencies of the ``n // 2 + 1`` values of a real transform; see `fftfreq`."""
+    """Return the frequencies of the ``n // 2 + 1`` values of a real transform; see `fftfreq` for the parameters.
+
+    Returns
+    -------
+    (n // 2 + 1,) DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.rfftfreq(4).tolist()
+    [0.0, 0.25, 0.5]
+    """
     return _scaled(arange(_count(n) // 2 + 1, device=device), n, d, device, dtype)
 
 
@@ -76,12 +88,12 @@ def fftshift(x: Any, axes: Any = None) -> DeviceArray:
     ----------
     x : array_like
     axes : int or sequence of int, optional
-        All when None.
+        None takes all axes.
 
     Returns
     -------
     DeviceArray
-        New.
+        A new array, of the shape and dtype of `x`.
 
     Examples
     --------
@@ -93,7 +105,19 @@ def fftshift(x: Any, axes: Any = None) -> DeviceArray:
 
 
 def ifftshift(x: Any, axes: Any = None) -> DeviceArray:
-    """Undo `fftshift`, which differs from it on axes of odd extent; parameters as in `fftshift`."""
+    """Undo `fftshift`. The two differ for axes of odd extent. The parameters are as in `fftshift`.
+
+    Returns
+    -------
+    DeviceArray
+        A new array, of the shape and dtype of `x`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.ifftshift([-2, -1, 0, 1, 2]).tolist()
+    [0, 1, 2, -2, -1]
+    """
     return _shifted(x, axes, -1)
 
 

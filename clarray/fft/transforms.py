@@ -48,32 +48,38 @@ _BACK = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 @recorded
 @one_hold("out")
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Discrete Fourier transform along an axis.
+    """Compute the discrete Fourier transform along an axis.
 
     Parameters
     ----------
     a : array_like
-        float32 and complex64 are transformed in complex64, as in NumPy; float16 too; others in complex128.
+        float16, float32 and complex64 are transformed in complex64, other dtypes in complex128.
     n : int, optional
-        Values along the axis, which is cropped or padded with zeros to it; its extent when None.
+        Number of values along the axis. The axis is cropped or padded with zeros to it. None takes its extent.
     axis : int
     norm : {None, 'backward', 'ortho', 'forward'}
-        What the forward and the backward transform are divided by: 'forward' by `n` and 1, 'ortho' both by the square
-        root of `n`, else 1 and `n`.
+        Divisor of the forward and of the inverse transform. 'backward' and None: 1 and `n`. 'forward': `n` and 1.
+        'ortho': the square root of `n` for both.
     out : DeviceArray, optional
-        Where the result is put.
+        Array that receives the result.
 
     Returns
     -------
     DeviceArray
-        Complex, `n` values along the axis.
+        Complex, with `n` values along the axis.
 
     Raises
     ------
     ValueError
         `n` is less than 1, there is no such `norm`, or `out` has another shape.
     TypeError
-        The device lacks float64 where that is needed.
+        The device lacks float64 for a transform in complex128.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> abs(clarray.fft.fft([1.0, 0.0, -1.0, 0.0])).round(6).tolist()
+    [0.0, 2.0, 0.0, 2.0]
     """
     return _along("fft", a, n, axis, norm, out)
 
@@ -81,19 +87,32 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 @recorded
 @one_hold("out")
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `fft`; parameters as in `fft`."""
+    """Compute the inverse of `fft`. The parameters are as in `fft`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex, with `n` values along the axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> spectrum = clarray.fft.fft([1.0, 2.0, 3.0, 4.0])
+    >>> clarray.fft.ifft(spectrum).real.round(6).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
     return _along("ifft", a, n, axis, norm, out)
 
 
 @recorded
 @one_hold("out")
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Discrete Fourier transform of real values; see `fft` for the parameters.
+    """Compute the discrete Fourier transform of real values. The parameters are as in `fft`.
 
     Returns
     -------
     DeviceArray
-        Complex, the first ``n // 2 + 1`` values along the axis: the others are their conjugates.
+        Complex. The first ``n // 2 + 1`` values along the axis: the other values are their conjugates.
 
     Examples
     --------
@@ -107,18 +126,25 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 @recorded
 @one_hold("out")
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `rfft`; see `fft` for the parameters.
+    """Compute the inverse of `rfft`. Further parameters are as in `fft`.
 
     Parameters
     ----------
     n : int, optional
-        Values of the result, of which the first ``n // 2 + 1`` of the transform are read; even, ``2 * (m - 1)`` where
-        there are m, when None.
+        Number of values of the result. The first ``n // 2 + 1`` values of the transform are read. None takes
+        ``2 * (m - 1)``, which is even, for m values along the axis.
 
     Returns
     -------
     DeviceArray
-        Real.
+        Real, with `n` values along the axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> spectrum = clarray.fft.rfft([1.0, 2.0, 3.0, 4.0])
+    >>> clarray.fft.irfft(spectrum).round(6).tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
     return _along("irfft", a, n, axis, norm, out)
 
@@ -126,14 +152,40 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 @recorded
 @one_hold("out")
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Transform of a signal with Hermitian symmetry, whose spectrum is real; parameters as in `irfft`."""
+    """Compute the transform of a signal with Hermitian symmetry: it is real. The parameters are as in `irfft`.
+
+    Only the first half of the signal is read: the other half is its conjugate.
+
+    Returns
+    -------
+    DeviceArray
+        Real, with `n` values along the axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.hfft([1.0, 1.0, 1.0]).round(6).tolist()
+    [4.0, 0.0, 0.0, 0.0]
+    """
     return _along("hfft", a, n, axis, norm, out)
 
 
 @recorded
 @one_hold("out")
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `hfft`; parameters as in `rfft`."""
+    """Compute the inverse of `hfft`. The parameters are as in `rfft`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex. The first ``n // 2 + 1`` values along the axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> abs(clarray.fft.ihfft([4.0, 0.0, 0.0, 0.0])).round(6).tolist()
+    [1.0, 1.0, 1.0]
+    """
     return _along("ihfft", a, n, axis, norm, out)
 
 
@@ -143,15 +195,16 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 @recorded
 @one_hold("out")
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Discrete Fourier transform along several axes.
+    """Compute the discrete Fourier transform along several axes.
 
     Parameters
     ----------
     a : array_like
     s : sequence of int, optional
-        Values along each axis, which is cropped or padded to it; -1 and None (the sequence too) leave its extent.
+        Number of values along each axis. The axis is cropped or padded with zeros to it. -1 keeps the extent of an
+        axis, and None, in place of the sequence, the extents of all.
     axes : sequence of int, optional
-        All when None. With `s` they must be given: NumPy deprecates otherwise.
+        Axes of the transform. None takes all. If `s` is given, `axes` must be given: NumPy deprecates otherwise.
     norm, out
         As in `fft`.
 
@@ -163,7 +216,13 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     Raises
     ------
     ValueError
-        `s` and `axes` have different lengths; and as in `fft`.
+        `s` and `axes` have different lengths, or an error as in `fft`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> abs(clarray.fft.fftn([[1.0, 1.0], [1.0, 1.0]])).round(6).tolist()
+    [[4.0, 0.0], [0.0, 0.0]]
     """
     return _over("fftn", a, s, axes, norm, out)
 
@@ -171,49 +230,141 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
 @recorded
 @one_hold("out")
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `fftn`; parameters as in `fftn`."""
+    """Compute the inverse of `fftn`. The parameters are as in `fftn`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> spectrum = clarray.fft.fftn([[1.0, 2.0], [3.0, 4.0]])
+    >>> clarray.fft.ifftn(spectrum).real.round(6).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return _over("ifftn", a, s, axes, norm, out)
 
 
 @recorded
 @one_hold("out")
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Transform of real values along several axes: `rfft` along the last, `fft` along the others; see `fftn`."""
+    """Transform real values along several axes: `rfft` along the last, then `fft` along the others; see `fftn`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex, with ``n // 2 + 1`` values along the last axis of the transform.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.rfftn(clarray.ones((2, 4))).shape
+    (2, 3)
+    """
     return _over("rfftn", a, s, axes, norm, out)
 
 
 @recorded
 @one_hold("out")
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `rfftn`; the last extent is even when it is not given. See `fftn` for the parameters."""
+    """Compute the inverse of `rfftn`; see `fftn` for the parameters.
+
+    If `s` is not given, the extent of the last axis is even: ``2 * (m - 1)`` for m values.
+
+    Returns
+    -------
+    DeviceArray
+        Real.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> spectrum = clarray.fft.rfftn([[1.0, 2.0], [3.0, 4.0]])
+    >>> clarray.fft.irfftn(spectrum).round(6).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return _over("irfftn", a, s, axes, norm, out)
 
 
 @recorded
 @one_hold("out")
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Discrete Fourier transform along the last two axes; parameters as in `fftn`."""
+    """Compute the discrete Fourier transform along the last two axes. The parameters are as in `fftn`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> images = clarray.ones((5, 2, 4))
+    >>> spectra = clarray.fft.fft2(images)
+    >>> spectra.shape, float(abs(spectra[0, 0, 0]).round(6))
+    ((5, 2, 4), 8.0)
+    """
     return _over("fftn", a, s, axes, norm, out)
 
 
 @recorded
 @one_hold("out")
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `fft2`: `ifftn` along the last two axes; parameters as in `fftn`."""
+    """Compute the inverse of `fft2`: `ifftn` along the last two axes. The parameters are as in `fftn`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> spectrum = clarray.fft.fft2([[1.0, 2.0], [3.0, 4.0]])
+    >>> clarray.fft.ifft2(spectrum).real.round(6).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     return _over("ifftn", a, s, axes, norm, out)
 
 
 @recorded
 @one_hold("out")
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Transform of real values along the last two axes: `rfftn`; parameters as in `fftn`."""
+    """Compute the transform of real values along the last two axes: `rfftn`. The parameters are as in `fftn`.
+
+    Returns
+    -------
+    DeviceArray
+        Complex, with ``n // 2 + 1`` values along the last axis of the transform.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.rfft2(clarray.ones((5, 2, 4))).shape
+    (5, 2, 3)
+    """
     return _over("rfftn", a, s, axes, norm, out)
 
 
 @recorded
 @one_hold("out")
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `rfft2`: `irfftn` along the last two axes; parameters as in `fftn`."""
+    """Compute the inverse of `rfft2`: `irfftn` along the last two axes. The parameters are as in `fftn`.
+
+    Returns
+    -------
+    DeviceArray
+        Real.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> spectrum = clarray.fft.rfft2([[1.0, 2.0, 0.0], [3.0, 4.0, 5.0]])
+    >>> clarray.fft.irfft2(spectrum, s=(2, 3)).round(6).tolist()
+    [[1.0, 2.0, 0.0], [3.0, 4.0, 5.0]]
+    """
     return _over("irfftn", a, s, axes, norm, out)
 
 

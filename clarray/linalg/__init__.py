@@ -1,4 +1,7 @@
-"""Linear algebra under `numpy.linalg`'s names: products, norms, small matrices on the device; the rest on the host.
+"""Multiply, factorize and solve matrices, with the names of `numpy.linalg`.
+
+The device computes products and norms. Factorizations are computed on the device, or by NumPy on the host, depending
+on the function, the size of the matrices and the device.
 
 >>> import clarray
 >>> x = clarray.asarray([[3.0, 4.0], [0.0, 2.0]])

@@ -87,14 +87,14 @@ _ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {"eig": _complex_eig, "eigvals"
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
-    """Triangular factor of matrices that are Hermitian and positive definite.
+    """Return the triangular factor L of ``a = L @ L^H``, or with `upper` the factor U of ``a = U^H @ U``.
 
     Parameters
     ----------
     a : (..., M, M) array_like
-        Only the triangle that the factor has is read.
+        Hermitian, positive definite matrices. Only the triangle of the factor is read.
     upper : bool
-        Give the upper factor, U of ``U^H U``, instead of the lower, L of ``L L^H``.
+        Whether to return U instead of L.
 
     Returns
     -------
@@ -103,25 +103,39 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
     Raises
     ------
     LinAlgError
-        A matrix is not positive definite.
+        A matrix is not positive definite, or not square.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).round(6).tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
     """
     made = on_device.cholesky(a, upper)
     return on_host("cholesky", (a,), upper=upper) if made is None else made
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Matrices as products of one with orthonormal columns and an upper triangular one.
+    """Factorize matrices as ``Q @ R``: Q has orthonormal columns, and R is upper triangular.
 
     Parameters
     ----------
     a : (..., M, N) array_like
     mode : {'reduced', 'complete', 'r', 'raw'}
-        With ``K = min(M, N)``, Q is (..., M, K) and R (..., K, N) if reduced; Q is (..., M, M) and R (..., M, N) if
-        complete; 'r' gives only R; 'raw' gives LAPACK's own result, h (..., N, M) and tau (..., K).
+        With ``K = min(M, N)``: 'reduced' gives Q (..., M, K) and R (..., K, N), 'complete' Q (..., M, M) and R
+        (..., M, N), 'r' only R, and 'raw' LAPACK's own result, h (..., N, M) and tau (..., K).
 
     Returns
     -------
     QRResult (Q, R), or DeviceArray R, or a tuple (h, tau)
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = clarray.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> q, r = clarray.linalg.qr(a)
+    >>> q.shape, r.shape, clarray.allclose(q @ r, a)
+    ((3, 2), (2, 2), True)
     """
     made = orthogonal.qr(a, mode)
     if made is None:
@@ -130,27 +144,36 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Singular value decomposition: ``U @ diag(S) @ Vh``.
+    """Compute the singular value decomposition ``a = U @ diag(S) @ Vh``.
 
     Parameters
     ----------
     a : (..., M, N) array_like
     full_matrices : bool
-        U is (..., M, M) and Vh (..., N, N); else (..., M, K) and (..., K, N), with ``K = min(M, N)``.
+        True gives U (..., M, M) and Vh (..., N, N). False gives U (..., M, K) and Vh (..., K, N), with
+        ``K = min(M, N)``.
     compute_uv : bool
-        If False, only S is computed and given.
+        False computes and returns only S.
     hermitian : bool
-        The matrices are Hermitian, which is quicker.
+        Whether the matrices are Hermitian. A faster method computes their result.
 
     Returns
     -------
     SVDResult (U, S, Vh), or DeviceArray S
-        The singular values (..., K) descend.
+        S (..., K) has the singular values in descending order.
 
     Raises
     ------
     LinAlgError
-        It did not converge.
+        The computation did not converge.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = clarray.asarray([[3.0, 0.0], [4.0, 5.0]])
+    >>> u, s, vh = clarray.linalg.svd(a)
+    >>> (s**2).round(6).tolist(), clarray.allclose(u * s @ vh, a)
+    ([45.0, 5.0], True)
     """
     made = orthogonal.svd(a, full_matrices, compute_uv, hermitian)
     if made is None:
@@ -159,14 +182,30 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def svdvals(x: Any, /) -> DeviceArray:
-    """Singular values, descending; see `svd`."""
+    """Compute singular values in descending order; see `svd`.
+
+    Parameters
+    ----------
+    x : (..., M, N) array_like
+
+    Returns
+    -------
+    (..., K) DeviceArray
+        Real, with ``K = min(M, N)``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).round(6).tolist()
+    [4.0, 3.0]
+    """
     found = orthogonal.svd(x, False, False)
     made: DeviceArray = on_host("svdvals", (x,)) if found is None else found[0]
     return made
 
 
 def eig(a: Any) -> Any:
-    """Eigenvalues and right eigenvectors of general square matrices.
+    """Compute eigenvalues and right eigenvectors of square matrices.
 
     Parameters
     ----------
@@ -175,48 +214,102 @@ def eig(a: Any) -> Any:
     Returns
     -------
     EigResult (eigenvalues, eigenvectors)
-        Of shapes (..., M), in no order, and (..., M, M), a column for each. Always complex, as the Array API standard
-        and NumPy from 2.5 on have it; earlier releases of NumPy make both real where all eigenvalues are.
+        Eigenvalues (..., M), in no order, and eigenvectors (..., M, M), one in each column. Both are complex, as in
+        NumPy 2.5 and the Array API standard. Earlier releases of NumPy return real arrays if all eigenvalues are real.
 
     Raises
     ------
     LinAlgError
-        A value is not finite, or it did not converge.
+        A matrix is not square, a value is not finite, or the computation did not converge.
+
+    Notes
+    -----
+    NumPy computes this on the host.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = clarray.asarray([[1.0, 2.0], [0.0, 3.0]])
+    >>> values, vectors = clarray.linalg.eig(a)
+    >>> sorted(values.real.round(6).tolist()), clarray.allclose(a @ vectors, vectors * values)
+    ([1.0, 3.0], True)
     """
     return on_host("eig", (a,))
 
 
 def eigvals(a: Any) -> DeviceArray:
-    """Eigenvalues of general square matrices; see `eig`."""
+    """Compute eigenvalues of square matrices, in no order; see `eig`.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+
+    Returns
+    -------
+    (..., M) DeviceArray
+        Complex.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> sorted(clarray.linalg.eigvals([[0.0, -1.0], [1.0, 0.0]]).imag.round(6).tolist())
+    [-1.0, 1.0]
+    """
     made: DeviceArray = on_host("eigvals", (a,))
     return made
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
-    """Eigenvalues and eigenvectors of Hermitian matrices.
+    """Compute eigenvalues and eigenvectors of Hermitian matrices.
 
     Parameters
     ----------
     a : (..., M, M) array_like
     UPLO : {'L', 'U'}
-        Which triangle is read, the lower or the upper one.
+        Triangle that is read: the lower or the upper one.
 
     Returns
     -------
     EighResult (eigenvalues, eigenvectors)
-        Of shapes (..., M), real and ascending, and (..., M, M), a column for each.
+        Eigenvalues (..., M), real and ascending, and eigenvectors (..., M, M), one in each column.
 
     Raises
     ------
     LinAlgError
-        A matrix is not square, it did not converge, or, on the device, an element of the triangle is not finite.
+        A matrix is not square, the computation did not converge, or, on the device, an element of the triangle is not
+        finite.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = clarray.asarray([[2.0, 1.0], [1.0, 2.0]])
+    >>> values, vectors = clarray.linalg.eigh(a)
+    >>> values.round(6).tolist(), clarray.allclose(a @ vectors, vectors * values)
+    ([1.0, 3.0], True)
     """
     made = orthogonal.eigh(a, UPLO)
     return on_host("eigh", (a,), UPLO) if made is None else _EIGH(*made)
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
-    """Eigenvalues of Hermitian matrices, ascending; see `eigh`."""
+    """Compute eigenvalues of Hermitian matrices in ascending order; see `eigh`.
+
+    Parameters
+    ----------
+    a, UPLO
+        As in `eigh`.
+
+    Returns
+    -------
+    (..., M) DeviceArray
+        Real.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6).tolist()
+    [1.0, 3.0]
+    """
     found = orthogonal.eigh(a, UPLO, False)
     made: DeviceArray = on_host("eigvalsh", (a,), UPLO) if found is None else found[0]
     return made
@@ -226,7 +319,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
 
 
 def solve(a: Any, b: Any) -> DeviceArray:
-    """Solve ``a @ x = b``.
+    """Solve the equations ``a @ x = b``.
 
     Parameters
     ----------
@@ -241,17 +334,27 @@ def solve(a: Any, b: Any) -> DeviceArray:
     ------
     LinAlgError
         A matrix is singular or not square.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.solve([[3.0, 1.0], [1.0, 2.0]], [9.0, 8.0]).round(6).tolist()
+    [2.0, 3.0]
     """
     made = on_device.solve(a, b)
     return on_host("solve", (a, b)) if made is None else made
 
 
 def inv(a: Any) -> DeviceArray:
-    """Inverses of square matrices.
+    """Compute inverses of square matrices.
 
     Parameters
     ----------
     a : (..., M, M) array_like
+
+    Returns
+    -------
+    (..., M, M) DeviceArray
 
     Raises
     ------
@@ -269,22 +372,28 @@ def inv(a: Any) -> DeviceArray:
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO) -> DeviceArray:
-    """Moore-Penrose inverses.
+    """Compute Moore-Penrose inverses of matrices of any shape.
 
     Parameters
     ----------
     a : (..., M, N) array_like
     rcond : (...) array_like of float, optional
-        Singular values up to so much of the largest are taken as zero; 1e-15 when None, or ``max(M, N)`` times the
-        epsilon where the device computes in float32.
+        Singular values up to this part of the largest one count as zero. None means 1e-15, or ``max(M, N)`` times the
+        epsilon if the device computes in float32.
     hermitian : bool
-        The matrices are Hermitian, which is quicker.
+        Whether the matrices are Hermitian. A faster method computes their result.
     rtol : (...) array_like of float, optional
-        As `rcond`, but None means ``max(M, N)`` times the dtype's epsilon.
+        The same part as `rcond`, but None means ``max(M, N)`` times the epsilon of the dtype.
 
     Returns
     -------
     (..., N, M) DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.pinv([[1.0], [1.0]]).round(6).tolist()
+    [[0.5, 0.5]]
     """
     found = orthogonal.pinv(a, rcond, hermitian, rtol)
     if found is not None:
@@ -295,26 +404,34 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
-    """Least-squares solution of ``a @ x = b``, the smallest where there are several.
+    """Solve ``a @ x = b`` by least squares. Of several solutions, return the smallest.
 
     Parameters
     ----------
     a : (M, N) array_like
     b : (M,) or (M, K) array_like
     rcond : float, optional
-        Singular values up to so much of the largest are taken as zero; ``max(M, N)`` times the epsilon of the precision
-        it is computed in when None.
+        Singular values up to this part of the largest one count as zero. None means ``max(M, N)`` times the epsilon of
+        the precision of the computation.
 
     Returns
     -------
     tuple
-        x (N,) or (N, K); the sums of squared residuals (K,), or none unless ``M > N`` and the rank is N; the rank;
-        the singular values.
+        The solution x (N,) or (N, K). The sums of squared residuals (K,), empty unless ``M > N`` and the rank is N.
+        The rank. The singular values.
 
     Raises
     ------
     LinAlgError
-        The shapes do not fit, or it did not converge.
+        The shapes do not fit, or the computation did not converge.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> line = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
+    >>> x, residuals, rank, values = clarray.linalg.lstsq(line, [1.0, 3.0, 5.0])
+    >>> x.round(6).tolist(), int(rank)
+    ([1.0, 2.0], 2)
     """
     made = orthogonal.lstsq(a, b, rcond)
     if made is not None:
@@ -327,13 +444,33 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
 
 
 def det(a: Any) -> DeviceArray:
-    """Determinants of square matrices, (...) of (..., M, M)."""
+    """Compute determinants of square matrices.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+
+    Returns
+    -------
+    (...) DeviceArray
+
+    Raises
+    ------
+    LinAlgError
+        The matrices are not square.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> round(float(clarray.linalg.det([[1.0, 2.0], [3.0, 4.0]])), 6)
+    -2.0
+    """
     made = on_device.det(a)
     return on_host("det", (a,)) if made is None else made
 
 
 def slogdet(a: Any) -> Any:
-    """Sign and logarithm of the magnitude of determinants, which may be too large or small themselves.
+    """Compute the sign and the logarithm of the magnitude of determinants. No determinant overflows this way.
 
     Parameters
     ----------
@@ -342,29 +479,42 @@ def slogdet(a: Any) -> Any:
     Returns
     -------
     SlogdetResult (sign, logabsdet)
-        Of shape (...): the sign, of magnitude 1 or 0, and a real number.
+        Both of shape (...). The sign has magnitude 1 or 0, and the logarithm is real.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> sign, log = clarray.linalg.slogdet([[0.0, 2.0], [3.0, 0.0]])
+    >>> float(sign), round(float(log), 6)
+    (-1.0, 1.791759)
     """
     made = on_device.slogdet(a)
     return on_host("slogdet", (a,)) if made is None else _SLOGDET(*made)
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
-    """Number of singular values above a tolerance.
+    """Compute the rank of matrices: the number of singular values above a tolerance.
 
     Parameters
     ----------
     A : (..., M, N) array_like
-        Of one axis or none the rank is 1, or 0 if all elements are zero, as an int.
+        For fewer than two axes the rank is an int: 0 if all elements are zero, else 1.
     tol : (...) array_like, optional
         The tolerance.
     hermitian : bool
-        The matrices are Hermitian, which is quicker.
+        Whether the matrices are Hermitian. A faster method computes their result.
     rtol : (...) array_like, optional
-        The tolerance over the largest singular value; ``max(M, N)`` times the dtype's epsilon when None.
+        The tolerance as a part of the largest singular value. None means ``max(M, N)`` times the epsilon of the dtype.
 
     Returns
     -------
     (...) DeviceArray of int64
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
+    1
     """
     made = orthogonal.matrix_rank(A, tol, hermitian, rtol)
     return on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol) if made is None else made

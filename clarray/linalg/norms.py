@@ -27,34 +27,39 @@ __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 @recorded_growth
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DeviceArray:
-    """Norm of a vector or a matrix, or of all along given axes.
+    """Compute the norm of a vector or a matrix, or of all vectors or matrices along given axes.
 
     Parameters
     ----------
     x : array_like
-        Integers are taken as float64; float16 is summed in float32.
+        Integers are converted to float64. float16 is summed in float32.
     ord : {None, 'fro', 'nuc', inf, -inf} or number, optional
-        Of vectors: the sum of magnitudes to this power, to its inverse; inf and -inf the largest and smallest
-        magnitude, 0 the number of elements that are not zero.
-        Of matrices: 'fro' the square root of the sum of squared magnitudes, 'nuc' the sum of singular values, 2 and -2
-        the largest and the smallest of them, 1 and -1 the largest and smallest column sum of magnitudes, inf and -inf
-        row sum.
-        None: the 2-norm of all elements, along the axes.
+        None: the square root of the sum of squared magnitudes of all elements along the axes.
+        A number n, for vectors: ``sum(abs(x)**n) ** (1 / n)``. inf and -inf: the largest and the smallest magnitude.
+        0: the number of elements that are not zero.
+        For matrices: 'fro' is the square root of the sum of squared magnitudes, 'nuc' the sum of the singular values.
+        2 and -2: the largest and the smallest singular value. 1 and -1: the largest and the smallest column sum of
+        magnitudes. inf and -inf: the largest and the smallest row sum of magnitudes.
     axis : int or tuple of two ints, optional
-        One axis for vectors, two for matrices (rows, columns). None: all, of which there may be any number if `ord` is
+        One axis for vectors, two axes for matrices (rows, columns). None takes all axes, in any number if `ord` is
         None.
     keepdims : bool
-        Keep these axes with one element.
+        Whether these axes stay, with extent 1.
 
     Returns
     -------
     DeviceArray
-        Real; pending, but for singular values, which are computed on the host (`svdvals`).
+        Real.
 
     Raises
     ------
     ValueError
-        There is no such norm, or axes do not fit.
+        There is no such norm, or the axes do not fit.
+
+    Notes
+    -----
+    A norm is an expression: it is computed when it is used. Norms of singular values are computed at once, by
+    `svdvals`.
 
     Examples
     --------
@@ -90,20 +95,21 @@ def _single_axis(axis: Any) -> int:
 
 @recorded_growth
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DeviceArray:
-    """Norm of all elements along axes, in one pass; see `norm` for the orders of vectors.
+    """Compute the norm of the elements along axes, as one vector; see `norm` for the orders of vectors.
 
     Parameters
     ----------
     x : array_like
     axis : int or tuple of int, optional
-        Any number of axes, whose elements make one vector; None for all.
+        Any number of axes, whose elements make one vector. None takes all.
     keepdims : bool
-        Keep these axes with one element.
+        Whether these axes stay, with extent 1.
     ord : number, inf or -inf
 
     Returns
     -------
     DeviceArray
+        Real.
 
     Raises
     ------
@@ -111,6 +117,12 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         `ord` is a string.
     numpy.exceptions.AxisError
         There is no such axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.vector_norm([[3.0, 4.0], [0.0, 2.0]], axis=1).tolist()
+    [5.0, 2.0]
     """
     array = _inexact(x)
     axes = axis if axis is None or isinstance(axis, tuple) else _single_axis(axis)
@@ -118,46 +130,59 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:
-    """Norm of matrices, the last two axes; see `norm` for the orders of matrices.
+    """Compute the norm of matrices in the last two axes; see `norm` for the orders of matrices.
 
     Parameters
     ----------
     x : (..., M, N) array_like
     keepdims : bool
-        Keep the two axes with one element.
+        Whether the two axes stay, with extent 1.
     ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}
 
     Returns
     -------
-    DeviceArray
+    (...) DeviceArray
+        Real.
 
     Raises
     ------
     ValueError
         There is no such norm.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.linalg.matrix_norm([[1.0, -2.0], [3.0, 4.0]], ord=1))
+    6.0
     """
     return norm(x, ord, (-2, -1), keepdims)
 
 
 def cond(x: Any, p: Any = None) -> DeviceArray:
-    """Condition numbers: the norm of a matrix times that of its inverse, inf if it is singular.
+    """Compute condition numbers: the norm of a matrix times the norm of its inverse, inf if it is singular.
 
     Parameters
     ----------
     x : (..., M, N) array_like
-        Square unless the norm is by singular values.
+        Square matrices, unless the norm is one of singular values.
     p : {None, 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'}
-        The norm, as in `norm`; None is 2.
+        The order of the norm, as in `norm`. None means 2.
 
     Returns
     -------
-    DeviceArray
+    (...) DeviceArray
         One number for each matrix.
 
     Raises
     ------
     LinAlgError
-        A matrix has no elements, or, where that is asked for, is not square.
+        A matrix has no elements, or the norm needs an inverse and a matrix is not square.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> round(float(clarray.linalg.cond([[2.0, 0.0], [0.0, 4.0]])), 6)
+    2.0
     """
     found = orthogonal.cond(x, p) if p in (None, 2, -2) else _cond_by_inverse(x, p)
     made: DeviceArray = on_host("cond", (x,), p) if found is None else found

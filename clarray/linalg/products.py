@@ -41,24 +41,28 @@ def _arrays(*operands: Any) -> list[DeviceArray]:
 
 
 def matmul(x1: Any, x2: Any, /) -> DeviceArray:
-    """Product of matrices, or of stacks of them; `clarray.matmul` has NumPy's other keywords.
+    """Multiply matrices, or stacks of matrices; `clarray.matmul` has NumPy's other keywords.
 
     Parameters
     ----------
-    x1 : array_like
-        Of shape (..., M, K) or (K,).
-    x2 : array_like
-        Of shape (..., K, N) or (K,).
+    x1 : (..., M, K) or (K,) array_like
+    x2 : (..., K, N) or (K,) array_like
 
     Returns
     -------
-    DeviceArray
-        Of shape (..., M, N), without the axis that a 1-d operand lacks.
+    (..., M, N) DeviceArray
+        Without the axis that a 1-d operand lacks.
 
     Raises
     ------
     ValueError
         The shapes do not fit.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.matmul([[1, 2], [3, 4]], [10, 1]).tolist()
+    [12, 34]
     """
     left, right = _arrays(x1, x2)
     made: Any = np.matmul(left, right)
@@ -66,18 +70,30 @@ def matmul(x1: Any, x2: Any, /) -> DeviceArray:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
-    """Sums of products along an axis, the elements of `x1` conjugated: one fused pass.
+    """Sum the products of two arrays along an axis. The elements of `x1` are conjugated.
 
     Parameters
     ----------
     x1, x2 : array_like
-        Broadcast against each other, but for the axis.
+        Arrays that broadcast, apart from the axis.
     axis : int
+        Axis of the vectors.
 
     Returns
     -------
     DeviceArray
-        Without the axis.
+        The broadcast shape without the axis.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.vecdot([[1, 2], [3, 4]], [10, 1]).tolist()
+    [12, 34]
     """
     left, right = _arrays(x1, x2)
     made: Any = np.vecdot(left, right, axis=axis_number(axis))  # type: ignore[call-overload]
@@ -85,12 +101,37 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DeviceArray:
-    """Sum of products over several axes of each operand; see `numpy.linalg.tensordot`."""
+    """Sum the products of two arrays over several axes of each; see `numpy.linalg.tensordot`.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+    axes : int or (sequence of int, sequence of int)
+        A number n: the last n axes of `x1` and the first n axes of `x2`. Two sequences: these axes of each.
+
+    Returns
+    -------
+    DeviceArray
+        The other axes of `x1`, then the other axes of `x2`.
+
+    Raises
+    ------
+    ValueError
+        The extents of the summed axes differ.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=1).tolist()
+    [[1, 2], [3, 4]]
+    >>> int(clarray.linalg.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]]))
+    5
+    """
     return chapter.tensordot(x1, x2, axes)
 
 
 def outer(x1: Any, x2: Any, /) -> DeviceArray:
-    """Every element of a vector times every element of another, as an expression.
+    """Multiply every element of a vector by every element of another one.
 
     Parameters
     ----------
@@ -104,7 +145,17 @@ def outer(x1: Any, x2: Any, /) -> DeviceArray:
     Raises
     ------
     ValueError
-        An operand is not 1-d; `clarray.outer` flattens it instead.
+        An operand is not 1-d. `clarray.outer` flattens such operands instead.
+
+    Notes
+    -----
+    The product is an expression. It takes memory only when it is stored.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.outer([1, 2], [3, 4, 5]).tolist()
+    [[3, 4, 5], [6, 8, 10]]
     """
     left, right = _arrays(x1, x2)
     if left.ndim != 1 or right.ndim != 1:
@@ -115,13 +166,14 @@ def outer(x1: Any, x2: Any, /) -> DeviceArray:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
-    """Cross product of vectors of three elements.
+    """Compute cross products of vectors of three elements.
 
     Parameters
     ----------
     x1, x2 : array_like
-        Broadcast against each other; of three elements along the axis.
+        Arrays that broadcast, with three elements along the axis.
     axis : int
+        Axis of the vectors.
 
     Returns
     -------
@@ -130,7 +182,13 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
     Raises
     ------
     ValueError
-        The axis has not three elements.
+        The extent of the axis is not 3.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.cross([1, 0, 0], [0, 1, 0]).tolist()
+    [0, 0, 1]
     """
     left, right = _arrays(x1, x2)
     if not NUMPY_2_5 and (left.shape[axis] != 3 or right.shape[axis] != 3):
@@ -142,42 +200,74 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> DeviceArray:
-    """Diagonals of matrices, the last two axes, as a view.
+    """Return a view of the diagonals of matrices in the last two axes.
 
     Parameters
     ----------
     x : (..., M, N) array_like
     offset : int
-        How far above the main diagonal.
+        Distance from the main diagonal. A positive number is above it.
 
     Returns
     -------
     DeviceArray
         Read-only.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.diagonal([[1, 2], [3, 4]]).tolist()
+    [1, 4]
     """
     return shapes.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DeviceArray:
-    """Sums along the diagonals of matrices, the last two axes.
+    """Sum the diagonals of matrices in the last two axes.
 
     Parameters
     ----------
     x : (..., M, N) array_like
     offset : int
-        How far above the main diagonal.
+        Distance from the main diagonal. A positive number is above it.
     dtype : dtype, optional
-        Of the sum; as `clarray.sum` chooses it when None.
+        Dtype of the sum. None chooses it as `clarray.sum` does.
 
     Returns
     -------
-    DeviceArray
+    (...) DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.linalg.trace([[1, 2], [3, 4]]))
+    5
     """
     return reductions.sum(diagonal(x, offset=offset), -1, dtype)
 
 
 def matrix_transpose(x: Any, /) -> DeviceArray:
-    """The last two axes interchanged, as a view."""
+    """Return a view of the array with its last two axes interchanged.
+
+    Parameters
+    ----------
+    x : (..., M, N) array_like
+
+    Returns
+    -------
+    (..., N, M) DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.matrix_transpose([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     return shapes.matrix_transpose(x)
 
 
@@ -186,14 +276,14 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 
 @one_hold("out")
 def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> DeviceArray:
-    """Product of several matrices, in the order that needs the fewest multiplications.
+    """Multiply several matrices in the order that needs the fewest multiplications.
 
     Parameters
     ----------
     arrays : sequence of array_like
-        At least two, each 2-d; the first may be a row and the last a column, given 1-d.
+        At least two matrices. The first one may be a row and the last one a column, both 1-d.
     out : DeviceArray, optional
-        Of exactly the shape and dtype of the last product.
+        Array that receives the result, of exactly its shape and dtype.
 
     Returns
     -------
@@ -205,11 +295,17 @@ def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> Devic
     LinAlgError
         Another operand is not 2-d.
     ValueError
-        There are fewer than two, or their extents do not fit.
+        There are fewer than two arrays, or their extents do not fit.
 
     References
     ----------
     T. Cormen, C. Leiserson, R. Rivest, C. Stein, "Introduction to Algorithms", section "Matrix-chain multiplication".
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.multi_dot([[[1, 2], [3, 4]], [[1, 1], [0, 1]], [1, 10]]).tolist()
+    [31, 73]
     """
     if len(arrays) < 2:
         raise ValueError("Expecting at least two arrays.")
@@ -266,13 +362,13 @@ def _chained(
 
 
 def matrix_power(a: Any, n: int) -> DeviceArray:
-    """Matrices multiplied with themselves, by repeated squaring.
+    """Raise square matrices to an integer power, by repeated squaring.
 
     Parameters
     ----------
     a : (..., M, M) array_like
     n : int
-        If negative, the inverses are multiplied (`inv`); 0 gives unit matrices.
+        Exponent. A negative number takes the power of the inverse (`inv`), and 0 gives unit matrices.
 
     Returns
     -------
@@ -281,9 +377,9 @@ def matrix_power(a: Any, n: int) -> DeviceArray:
     Raises
     ------
     LinAlgError
-        The matrices are not square, or there is no inverse.
+        The matrices are not square, or have no inverse.
     TypeError
-        `n` is no integer.
+        `n` is not an integer.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     Parameters
     ----------
     a : array_like
-        Of shape ``b.shape + x.shape``, of which both parts have as many elements.
+        Of shape ``b.shape + x.shape``. Both parts of the shape have the same number of elements.
     b : array_like
     axes : sequence of int, optional
         Axes of `a` that are moved to its end first.
@@ -30,12 +30,19 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        `x`, of the dimensions of `a` that are left.
+        `x`, in the shape of the last axes of `a`.
 
     Raises
     ------
     LinAlgError
-        The parts do not have as many elements, or there is no single solution.
+        The parts do not have the same number of elements, or there is no single solution.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = 2 * clarray.eye(4).reshape(2, 2, 2, 2)
+    >>> clarray.linalg.tensorsolve(a, [[2.0, 4.0], [6.0, 8.0]]).round(6).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     shape = list(np.shape(a))
     moved = [] if axes is None else list(axes)
@@ -54,14 +61,14 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
 
 
 def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
-    """Inverse of a tensor with respect to `tensordot`.
+    """Compute the inverse of a tensor with respect to `tensordot`.
 
     Parameters
     ----------
     a : array_like
-        Its first `ind` axes have as many elements as the others.
+        Its first `ind` axes have as many elements as its other axes.
     ind : int
-        At least 1.
+        Number of the first axes, at least 1.
 
     Returns
     -------
@@ -71,7 +78,15 @@ def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
     Raises
     ------
     LinAlgError
-        Both parts do not have as many elements, or the tensor is singular.
+        The parts do not have the same number of elements, or the tensor is singular.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = 2 * clarray.eye(4).reshape(2, 2, 4)
+    >>> inverse = clarray.linalg.tensorinv(a)
+    >>> inverse.shape, clarray.tensordot(inverse, [[2.0, 4.0], [6.0, 8.0]], 2).round(6).tolist()
+    ((4, 2, 2), [1.0, 2.0, 3.0, 4.0])
     """
     shape = np.shape(a)
     if isinstance(ind, int) and ind > 0 and prod(shape[:ind]) == prod(shape[ind:]):

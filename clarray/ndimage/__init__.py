@@ -1,4 +1,4 @@
-"""Filters of images of any number of axes, with the names, modes and results of `scipy.ndimage`.
+"""Filter images of any number of axes, with the names, modes and results of `scipy.ndimage`.
 
 >>> import clarray
 >>> x = clarray.zeros(5, clarray.float32)

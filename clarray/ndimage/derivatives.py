@@ -34,18 +34,20 @@ def _edges(input: Any, axis: int, output: Any, mode: Any, cval: Any, smooth: lis
 
 
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> DeviceArray:
-    """A difference along one axis, smoothed by 1 2 1 along the others; see `scipy.ndimage.sobel`.
+    """Take differences along one axis, smoothed by the weights 1 2 1 along the others; see `scipy.ndimage.sobel`.
 
     Parameters
     ----------
     input : array_like
     axis : int
+        Axis of the differences.
     output, mode, cval
-        As in `correlate1d`; modes may differ from axis to axis.
+        As in `correlate1d`. Modes may differ from axis to axis.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
 
     Examples
     --------
@@ -57,7 +59,17 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
 
 
 def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> DeviceArray:
-    """A difference along one axis, smoothed by 1 1 1 along the others; see `scipy.ndimage.prewitt`."""
+    """Take differences along one axis, smoothed by the weights 1 1 1 along the others; see `scipy.ndimage.prewitt`.
+
+    The parameters and the result are as in `sobel`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[0, 1, 4], [0, 1, 4], [0, 1, 4]])
+    >>> clarray.ndimage.prewitt(x).tolist()
+    [[3, 12, 9], [3, 12, 9], [3, 12, 9]]
+    """
     return _edges(input, axis, output, mode, cval, [1, 1, 1])
 
 
@@ -72,24 +84,32 @@ def generic_laplace(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The sum of second derivatives along the axes; see `scipy.ndimage.generic_laplace`.
+    """Sum second derivatives along the axes, by a function of the caller's; see `scipy.ndimage.generic_laplace`.
 
     Parameters
     ----------
     input : array_like
     derivative2 : callable
-        ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)``, where `output` is a
-        dtype.
+        ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)``, where `output` is a dtype.
     output, mode, cval : optional
         As in `uniform_filter`.
     extra_arguments, extra_keywords : optional
-        Passed to the function.
+        Further arguments of the function.
     axes : int or tuple of int, optional
-        The axes to take derivatives along; all by default.
+        Axes of the derivatives. None takes all.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> def second(x, axis, output, mode, cval):
+    ...     return clarray.ndimage.correlate1d(x, [1, -2, 1], axis, output, mode, cval)
+    >>> clarray.ndimage.generic_laplace(clarray.asarray([0, 1, 4, 9]), second).tolist()
+    [1, 2, 2, -5]
     """
     x = as_array(input)
     target = target_of(output, x, complex_=x.dtype.kind == "c")
@@ -105,7 +125,7 @@ def generic_laplace(
 
 
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> DeviceArray:
-    """The sum of second differences along the axes; see `scipy.ndimage.laplace`.
+    """Sum second differences along the axes; see `scipy.ndimage.laplace`.
 
     Parameters
     ----------
@@ -115,7 +135,17 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     Returns
     -------
     DeviceArray
-        Floats are summed over all axes at once.
+        Of the shape of the input.
+
+    Notes
+    -----
+    An image of floats takes one pass for all axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.laplace(clarray.asarray([0, 1, 4, 9])).tolist()
+    [1, 2, 2, -5]
     """
     x = as_array(input)
     named = arguments.axes_of(axes, x.ndim)
@@ -160,17 +190,26 @@ def gaussian_laplace(
     axes: Any = None,
     **kwargs: Any,
 ) -> DeviceArray:
-    """The sum of second derivatives of a Gaussian along the axes; see `scipy.ndimage.gaussian_laplace`.
+    """Sum the second derivatives of the smoothed image along the axes; see `scipy.ndimage.gaussian_laplace`.
 
     Parameters
     ----------
     sigma : float or sequence of float
+        Standard deviation of the Gaussian, in elements, one value or one for each axis.
     input, output, mode, cval, axes
-        As in `gaussian_filter`, whose other keywords it takes too.
+        As in `gaussian_filter`. Its other keywords are allowed, too.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.arange(21.0) ** 2
+    >>> round(float(clarray.ndimage.gaussian_laplace(x, 1.0)[10]), 1)
+    2.0
     """
     x = as_array(input)
     sigmas = _sigmas(sigma, arguments.axes_of(axes, x.ndim), x.ndim)
@@ -192,23 +231,32 @@ def generic_gradient_magnitude(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The length of the gradient; see `scipy.ndimage.generic_gradient_magnitude`.
+    """Compute the gradient's length by a function of the caller's; see `scipy.ndimage.generic_gradient_magnitude`.
 
     Parameters
     ----------
     input : array_like
     derivative : callable
-        As `derivative2` of `generic_laplace`.
+        Takes the arguments of `derivative2` in `generic_laplace`, and returns the first derivative along an axis.
     output, mode, cval : optional
         As in `uniform_filter`.
     extra_arguments, extra_keywords : optional
-        Passed to the function.
+        Further arguments of the function.
     axes : int or tuple of int, optional
-        The axes to take derivatives along; all by default.
+        Axes of the derivatives. None takes all.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> rows, columns = clarray.indices((3, 3))
+    >>> x = 3.0 * rows + 4.0 * columns
+    >>> float(clarray.ndimage.generic_gradient_magnitude(x, clarray.ndimage.sobel)[1, 1])
+    40.0
     """
     x = as_array(input)
     target = target_of(output, x)
@@ -235,7 +283,28 @@ def gaussian_gradient_magnitude(
     axes: Any = None,
     **kwargs: Any,
 ) -> DeviceArray:
-    """The length of the gradient of a Gaussian; see `scipy.ndimage.gaussian_gradient_magnitude`."""
+    """Compute the length of the gradient of the smoothed image; see `scipy.ndimage.gaussian_gradient_magnitude`.
+
+    Parameters
+    ----------
+    input : array_like
+    sigma : float or sequence of float
+        Standard deviation of the Gaussian, in elements, one value or one for each axis.
+    output, mode, cval, axes
+        As in `gaussian_filter`. Its other keywords are allowed, too.
+
+    Returns
+    -------
+    DeviceArray
+        Of the shape of the input.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = 3 * clarray.arange(21.0)
+    >>> round(float(clarray.ndimage.gaussian_gradient_magnitude(x, 1.0)[10]), 2)
+    3.0
+    """
     x = as_array(input)
 
     def first(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:

@@ -121,26 +121,26 @@ def correlate1d(
     cval: Any = 0.0,
     origin: int = 0,
 ) -> DeviceArray:
-    """Correlate along one axis; see `scipy.ndimage.correlate1d`.
+    """Correlate with weights along one axis: each result is the weighted sum of its neighbours.
 
     Parameters
     ----------
     input : array_like
-    weights : array_like
-        One-dimensional.
+    weights : (N,) array_like
     axis : int
     output : DeviceArray or dtype, optional
-        Where the result goes, or its dtype; by default the input's.
+        Array that receives the result, or the dtype of the result. None takes the dtype of the input.
     mode : {'reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap'}
-        What stands beyond the ends.
+        Values beyond the ends of the axis; see Notes.
     cval : scalar
-        The constant of mode 'constant'.
+        Value beyond the ends with mode 'constant'.
     origin : int
-        Shift of the window.
+        Shift of the window. 0 centres it, and a positive number moves it to lower indices.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
 
     Raises
     ------
@@ -148,6 +148,12 @@ def correlate1d(
         There are no weights, or no such mode.
     ValueError
         The origin lies outside the window.
+
+    Notes
+    -----
+    An axis of the values ``a b c d`` continues like this: 'reflect' ``d c b a | a b c d | d c b a``, 'mirror'
+    ``d c b | a b c d | c b a``, 'nearest' ``a a a | a b c d | d d d``, 'wrap' ``b c d | a b c d | a b c``. The names
+    with 'grid-' are other names of 'reflect' ('grid-mirror'), 'constant' and 'wrap'.
 
     Examples
     --------
@@ -187,7 +193,17 @@ def convolve1d(
     cval: Any = 0.0,
     origin: int = 0,
 ) -> DeviceArray:
-    """Convolve along one axis: `correlate1d` with the weights turned round; see `scipy.ndimage.convolve1d`."""
+    """Convolve with weights along one axis: `correlate1d` with the weights in reverse order.
+
+    The parameters, the result and the errors are as in `correlate1d`. A positive `origin` moves the window to higher
+    indices.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.convolve1d(clarray.asarray([0, 0, 1, 0, 0]), [1, 2, 3]).tolist()
+    [0, 1, 2, 3, 0]
+    """
     w = host_numbers(weights, input)[::-1]
     if w.dtype.kind == "c":
         w = w.conj()  # correlate1d does it once more
@@ -283,23 +299,24 @@ def correlate(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """Correlate with a window of weights; see `scipy.ndimage.correlate`.
+    """Correlate with a window of weights: each result is the weighted sum of its neighbours.
 
     Parameters
     ----------
     input : array_like
     weights : array_like
-        Of as many axes as the input, or as `axes` names.
+        As many axes as the input, or as `axes`.
     output, mode, cval
-        As in `correlate1d`; one mode for all axes.
+        As in `correlate1d`. All axes have one mode.
     origin : int or sequence of int
         Shift of the window along each axis.
     axes : int or tuple of int, optional
-        The axes to filter along; all by default.
+        Axes of the window. None takes all.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
 
     Raises
     ------
@@ -307,6 +324,13 @@ def correlate(
         The weights have another number of axes, or there is no such mode.
     ValueError
         An origin lies outside the window, or there are no such axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    >>> clarray.ndimage.correlate(x, [[1, 2, 3], [4, 5, 6], [7, 8, 9]]).tolist()
+    [[9, 8, 7], [6, 5, 4], [3, 2, 1]]
     """
     return _weighted(input, weights, output, mode, cval, origin, False, axes)
 
@@ -321,5 +345,16 @@ def convolve(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """Convolve with a window of weights: `correlate`, turned round; see `scipy.ndimage.convolve`."""
+    """Convolve with a window of weights: `correlate` with the weights in reverse order along each axis.
+
+    The parameters, the result and the errors are as in `correlate`. A positive `origin` moves the window to higher
+    indices.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+    >>> clarray.ndimage.convolve(x, [[1, 2, 3], [4, 5, 6], [7, 8, 9]]).tolist()
+    [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    """
     return _weighted(input, weights, output, mode, cval, origin, True, axes)

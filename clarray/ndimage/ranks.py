@@ -118,19 +118,21 @@ def _line(x: DeviceArray, source: np.dtype, form: str, axis: int, size: int, ori
 def minimum_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
 ) -> DeviceArray:
-    """The least of `size` neighbours along one axis; see `scipy.ndimage.minimum_filter1d`.
+    """Replace each element by the least of `size` neighbours along one axis; see `scipy.ndimage.minimum_filter1d`.
 
     Parameters
     ----------
     input : array_like
+        Real numbers.
     size : int
+        Number of neighbours, the element itself included.
     axis, output, mode, cval, origin : optional
         As in `correlate1d`.
 
     Returns
     -------
     DeviceArray
-        NaN counts as greater than every number.
+        Of the shape of the input. NaN counts as greater than every number.
 
     Raises
     ------
@@ -140,6 +142,12 @@ def minimum_filter1d(
         `size` is less than 1, or there is no such mode.
     ValueError
         The origin lies outside the window.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.minimum_filter1d(clarray.asarray([5, 1, 4, 3, 2]), 3).tolist()
+    [1, 1, 1, 2, 2]
     """
     return _extremum1d(input, size, axis, output, mode, cval, origin, LEAST)
 
@@ -147,7 +155,16 @@ def minimum_filter1d(
 def maximum_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
 ) -> DeviceArray:
-    """The greatest of `size` neighbours along one axis; see `minimum_filter1d`."""
+    """Replace each element by the greatest of `size` neighbours along one axis; see `scipy.ndimage.maximum_filter1d`.
+
+    The parameters, the result and the errors are as in `minimum_filter1d`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.maximum_filter1d(clarray.asarray([5, 1, 4, 3, 2]), 3).tolist()
+    [5, 5, 4, 4, 3]
+    """
     return _extremum1d(input, size, axis, output, mode, cval, origin, GREATEST)
 
 
@@ -213,32 +230,39 @@ def minimum_filter(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The least value of a box or a footprint; see `scipy.ndimage.minimum_filter`.
+    """Replace each element by the least value in a window around it; see `scipy.ndimage.minimum_filter`.
 
     Parameters
     ----------
     input : array_like
-        Not complex.
+        Real numbers.
     size : int or sequence of int
-        Extent of the box along each axis; or
+        Extent of the window along each axis. It may be left out if `footprint` is given.
     footprint : array_like of bool
-        the cells of the window.
+        Cells of the window, in place of `size`: True cells count.
     output, mode, cval, origin, axes
         As in `correlate`.
 
     Returns
     -------
     DeviceArray
-        NaN counts as greater than every number.
+        Of the shape of the input. NaN counts as greater than every number.
 
     Raises
     ------
     TypeError
         `input` is complex.
     RuntimeError
-        There is no size and no footprint, one that does not fit the axes, or no such mode.
+        There is neither `size` nor `footprint`, or one that does not fit the axes, or no such mode.
     ValueError
-        An origin lies outside the window, the footprint is empty, or there are no such axes.
+        An origin lies outside the window, the footprint has no True cell, or there are no such axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[5, 9, 8], [7, 6, 9], [8, 9, 1]])
+    >>> clarray.ndimage.minimum_filter(x, 3).tolist()
+    [[5, 5, 6], [5, 1, 1], [6, 1, 1]]
     """
     return _extremum(input, size, footprint, output, mode, cval, origin, axes, LEAST)
 
@@ -254,7 +278,17 @@ def maximum_filter(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The greatest value of a box or a footprint; see `minimum_filter`."""
+    """Replace each element by the greatest value in a window around it; see `scipy.ndimage.maximum_filter`.
+
+    The parameters, the result and the errors are as in `minimum_filter`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[5, 0, 0], [0, 0, 0], [0, 0, 3]])
+    >>> clarray.ndimage.maximum_filter(x, footprint=[[0, 1, 0], [1, 1, 1], [0, 1, 0]]).tolist()
+    [[5, 5, 0], [5, 0, 3], [0, 3, 3]]
+    """
     return _extremum(input, size, footprint, output, mode, cval, origin, axes, GREATEST)
 
 
@@ -297,24 +331,32 @@ def rank_filter(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The value of a given rank among those of a window; see `scipy.ndimage.rank_filter`.
+    """Replace each element by the value of a given rank in a window around it; see `scipy.ndimage.rank_filter`.
 
     Parameters
     ----------
     input : array_like
+        Real numbers.
     rank : int
-        How many values of the window are before the result; -1 is the greatest.
+        Position of the result in the sorted values of the window: 0 is the least, -1 the greatest.
     size, footprint, output, mode, cval, origin, axes : optional
         As in `minimum_filter`.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
 
     Raises
     ------
     RuntimeError
-        The window has no such rank; and as in `median_filter`.
+        The window has no such rank, or an error as in `median_filter`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.rank_filter(clarray.asarray([5, 1, 4, 3, 2]), 1, size=3).tolist()
+    [5, 4, 3, 3, 2]
     """
     number = operator.index(rank)
     return _rank(input, lambda count: number, size, footprint, output, mode, cval, origin, axes)
@@ -331,7 +373,7 @@ def median_filter(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The middle value of a window, the greater one of two; see `scipy.ndimage.median_filter`.
+    """Replace each element by the median of a window around it; see `scipy.ndimage.median_filter`.
 
     Parameters
     ----------
@@ -341,13 +383,14 @@ def median_filter(
     Returns
     -------
     DeviceArray
+        Of the shape of the input. If the window has an even number of cells, the greater one of the two middle values.
 
     Raises
     ------
     TypeError
         `input` is complex.
     RuntimeError
-        There is no size and no footprint, one that does not fit the axes, or no such mode.
+        There is neither `size` nor `footprint`, or one that does not fit the axes, or no such mode.
     ValueError
         An origin lies outside the window, or there are no such axes.
 
@@ -372,24 +415,32 @@ def percentile_filter(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """A percentile of the values of a window; see `scipy.ndimage.percentile_filter`.
+    """Replace each element by a percentile of a window around it; see `scipy.ndimage.percentile_filter`.
 
     Parameters
     ----------
     input : array_like
+        Real numbers.
     percentile : float
-        From 0 to 100; negative ones count from 100 down.
+        From 0 to 100. A negative number counts from 100 down: -20 is 80.
     size, footprint, output, mode, cval, origin, axes : optional
         As in `minimum_filter`.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
 
     Raises
     ------
     RuntimeError
-        The percentile is out of range; and as in `median_filter`.
+        The percentile is out of range, or an error as in `median_filter`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.percentile_filter(clarray.asarray([5, 1, 4, 3, 2]), 50, size=3).tolist()
+    [5, 4, 3, 3, 2]
     """
 
     def number(count: int) -> int:

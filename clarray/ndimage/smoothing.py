@@ -41,19 +41,20 @@ def _size_of(size: Any, origin: int) -> int:
 def uniform_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
 ) -> DeviceArray:
-    """The mean of `size` neighbours along one axis; see `scipy.ndimage.uniform_filter1d`.
+    """Replace each element by the mean of `size` neighbours along one axis; see `scipy.ndimage.uniform_filter1d`.
 
     Parameters
     ----------
     input : array_like
     size : int
+        Number of neighbours, the element itself included.
     axis, output, mode, cval, origin : optional
         As in `correlate1d`.
 
     Returns
     -------
     DeviceArray
-        Every mean is summed anew: time grows with `size`, and errors do not run along the axis.
+        Of the shape of the input.
 
     Raises
     ------
@@ -61,6 +62,16 @@ def uniform_filter1d(
         `size` is less than 1, or there is no such mode.
     ValueError
         The origin lies outside the window.
+
+    Notes
+    -----
+    Each mean is a sum of its own. So the time grows with `size`, and errors do not accumulate along the axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.uniform_filter1d(clarray.asarray([0, 0, 3, 0, 0]), 3).tolist()
+    [0, 1, 1, 1, 0]
     """
     x = as_array(input)
     axis = normalize_axis_index(axis, x.ndim)
@@ -78,7 +89,7 @@ def uniform_filter(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """The mean of a box, axis by axis; see `scipy.ndimage.uniform_filter`.
+    """Replace each element by the mean of a box around it, axis by axis; see `scipy.ndimage.uniform_filter`.
 
     Parameters
     ----------
@@ -86,18 +97,26 @@ def uniform_filter(
     size : int or sequence of int
         Extent of the box along each axis.
     output, mode, cval, origin, axes
-        As in `correlate`; modes and origins may differ from axis to axis.
+        As in `correlate`. Modes and origins may differ from axis to axis.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
 
     Raises
     ------
     RuntimeError
-        There is no such mode, or a sequence has not an entry per axis.
+        There is no such mode, or a sequence does not have an entry for each axis.
     ValueError
         An origin lies outside the window, or there are no such axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[0, 0, 0], [0, 9, 0], [0, 0, 0]])
+    >>> clarray.ndimage.uniform_filter(x, 3).tolist()
+    [[1, 1, 1], [1, 1, 1], [1, 1, 1]]
     """
     x = as_array(input)
     complex_ = x.dtype.kind == "c"
@@ -168,17 +187,30 @@ def gaussian_filter1d(
         Standard deviation, in elements.
     axis : int
     order : int
-        0: the Gaussian; 1, 2 ...: its derivatives.
+        0 is the Gaussian itself, 1, 2 and so on are its derivatives.
     output, mode, cval : optional
         As in `correlate1d`.
     truncate : float
-        Standard deviations at which the weights end.
+        Radius of the window in standard deviations.
     radius : int, optional
-        Where they end instead, in elements.
+        Radius of the window in elements, in place of `truncate`.
 
     Returns
     -------
     DeviceArray
+        Of the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        `order` is negative, or `radius` is not a nonnegative integer.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([0.0, 0.0, 1.0, 0.0, 0.0])
+    >>> clarray.ndimage.gaussian_filter1d(x, 1.0, radius=1).round(3).tolist()
+    [0.0, 0.274, 0.452, 0.274, 0.0]
     """
     return correlate1d(input, _gaussian_line(sigma, order, truncate, radius), axis, output, mode, cval, 0)
 
@@ -203,20 +235,34 @@ def gaussian_filter(
     sigma, order : scalar or sequence
         As in `gaussian_filter1d`, one value or one for each axis.
     output : DeviceArray or dtype, optional
-        As there.
+        As in `gaussian_filter1d`.
     mode : str or sequence
-        As there, one value or one for each axis.
+        As in `gaussian_filter1d`, one value or one for each axis.
     cval, truncate : scalar
-        As there.
+        As in `gaussian_filter1d`.
     radius : int or sequence, optional
-        As there, one value or one for each axis.
+        As in `gaussian_filter1d`, one value or one for each axis.
     axes : int or tuple of int, optional
-        The axes to filter along; all by default.
+        Axes to smooth along. None takes all.
 
     Returns
     -------
     DeviceArray
-        Between the axes the values are kept in the output's dtype, as SciPy keeps them.
+        Of the shape of the input.
+
+    Notes
+    -----
+    Between two axes the values are in the dtype of the output, as in SciPy. So of integers, each pass drops the
+    fractions.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros((5, 5))
+    >>> x[2, 2] = 1
+    >>> y = clarray.ndimage.gaussian_filter(x, 1.0)
+    >>> round(float(y.sum()), 6), bool(y[2, 2] == y.max())
+    (1.0, True)
     """
     x = as_array(input)
     if x.dtype.kind == "c":

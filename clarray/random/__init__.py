@@ -1,4 +1,4 @@
-"""Random numbers, with the names of `numpy.random`.
+"""Draw random numbers on the device, with the names of `numpy.random`.
 
 >>> import clarray
 >>> rng = clarray.random.default_rng(1)

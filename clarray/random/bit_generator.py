@@ -21,23 +21,23 @@ _NAME = "Philox4x32"
 
 
 class State(NamedTuple):
-    """The state of a generator: its key, and the number of the next block with the number of its stream above it."""
+    """State of a bit generator: its key, and the counter of blocks with the number of the stream above it."""
 
     key: int
     counter: int
 
 
 class Philox4x32:
-    """Philox4x32-10: random bits as a function of a key and a counter (Salmon et al., SC'11).
+    """Compute random bits from a key and a counter by Philox4x32-10 (Salmon et al., SC'11).
 
     Parameters
     ----------
     seed : None, int, sequence of int or SeedSequence, optional
-        What the key is made of, by `SeedSequence`; None takes fresh entropy from the system.
+        Seed that `SeedSequence` turns into the key. None takes fresh entropy from the system.
     counter : int or sequence of int, optional
         Number of the next block of 128 bits, below 2**96, or its 32-bit words, lowest first.
     key : int or sequence of int, optional
-        The key of 64 bits itself, or its two words; then there is no seed.
+        Key of 64 bits, or its two words, instead of a seed.
 
     Raises
     ------
@@ -46,9 +46,9 @@ class Philox4x32:
 
     Notes
     -----
-    The state is the key and the counter alone: each element of a draw is a function of them and of its position, so
-    that a device computes elements in any order and all devices compute the same. A draw takes whole blocks and moves
-    the counter behind them. `numpy.random.Philox` is another member of the family, of 64-bit words.
+    The state is the key and the counter alone. Each element of a draw is a function of both and of its position. So a
+    device computes elements in any order, and all devices compute the same. A draw takes whole blocks and moves the
+    counter behind them. `numpy.random.Philox` is another member of the family, of 64-bit words.
 
     Examples
     --------
@@ -76,12 +76,35 @@ class Philox4x32:
 
     @property
     def seed_seq(self) -> Any:
-        """The `SeedSequence` that the key was made of; None where the key was given."""
+        """Return the `SeedSequence` that the key was made from, or None if the key was given.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.random.Philox4x32(3).seed_seq.entropy
+        3
+        """
         return self._seed_seq
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state as a dictionary: ``bit_generator``, and in ``state`` the words of ``counter`` and ``key``."""
+        """Return the state as a dictionary, or set it.
+
+        The name of the generator stands under ``bit_generator``, the 32-bit words of ``counter`` and ``key`` under
+        ``state``.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(key=5)
+        >>> saved = bits.state
+        >>> saved["state"]["key"].tolist()
+        [5, 0]
+        >>> first = bits.random_raw(4)
+        >>> bits.state = saved
+        >>> clarray.array_equal(bits.random_raw(4), first)
+        True
+        """
         key, counter = self._state
         return {
             "bit_generator": _NAME,
@@ -99,7 +122,21 @@ class Philox4x32:
         self._state = made
 
     def reseed(self, seed: Any) -> None:
-        """Start again from another seed."""
+        """Start again from another seed.
+
+        Parameters
+        ----------
+        seed : None, int, sequence of int or SeedSequence
+            None takes fresh entropy from the system.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(1)
+        >>> bits.reseed(2)
+        >>> clarray.array_equal(bits.random_raw(4), clarray.random.Philox4x32(2).random_raw(4))
+        True
+        """
         fresh = Philox4x32(seed)
         self._state, self._seed_seq = fresh._state, fresh._seed_seq
 
@@ -114,7 +151,25 @@ class Philox4x32:
         return True
 
     def take(self, blocks: int) -> Start:
-        """Take the next `blocks` blocks, which lie in one stream; give where they start."""
+        """Reserve the next blocks of 128 bits for a draw, and move the counter behind them.
+
+        Parameters
+        ----------
+        blocks : int
+            Number of blocks. All of them are in one stream.
+
+        Returns
+        -------
+        Start
+            Key, block and stream of the first block.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(key=0)
+        >>> bits.take(2).block, bits.take(2).block
+        (0, 2)
+        """
         while True:
             before = self._state
             key, counter = before
@@ -126,7 +181,26 @@ class Philox4x32:
         return Start(key, counter % 2**_BLOCK_BITS, counter >> _BLOCK_BITS)
 
     def advance(self, delta: int) -> Philox4x32:
-        """Move the counter by `delta` blocks of four words, forwards or backwards; returns itself."""
+        """Move the counter forwards or backwards.
+
+        Parameters
+        ----------
+        delta : int
+            Number of blocks of four 32-bit words. A negative number moves backwards.
+
+        Returns
+        -------
+        Philox4x32
+            The generator itself.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(key=0)
+        >>> first = bits.random_raw(4)
+        >>> clarray.array_equal(bits.advance(-1).random_raw(4), first)
+        True
+        """
         delta = operator.index(delta)
         while True:
             before = self._state
@@ -134,37 +208,78 @@ class Philox4x32:
                 return self
 
     def jumped(self, jumps: int = 1) -> Philox4x32:
-        """Make a generator of the same key that is `jumps` streams of 2**64 blocks further."""
+        """Make a generator of the same key in a later stream, for draws that never overlap with draws of this one.
+
+        Parameters
+        ----------
+        jumps : int, optional
+            Number of streams to move on. A stream is 2**64 blocks.
+
+        Returns
+        -------
+        Philox4x32
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(key=0)
+        >>> bits.jumped(2).state["state"]["counter"].tolist()
+        [0, 0, 2, 0]
+        """
         key, counter = self._state
         found = Philox4x32(key=key, counter=(counter + (operator.index(jumps) << _BLOCK_BITS)) % 2**_COUNTER_BITS)
         found._seed_seq = self._seed_seq
         return found
 
     def spawn(self, n_children: int) -> list[Philox4x32]:
-        """Make `n_children` generators with keys of their own, from children of the seed sequence.
+        """Make generators with keys of their own, from children of the seed sequence.
+
+        Parameters
+        ----------
+        n_children : int
+            Number of generators.
+
+        Returns
+        -------
+        list of Philox4x32
 
         Raises
         ------
         TypeError
-            The seed sequence cannot spawn, or there is none as the key was given.
+            The seed sequence cannot spawn, or the key was given instead of a seed.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(1)
+        >>> len(bits.spawn(3))
+        3
         """
         if not hasattr(self._seed_seq, "spawn"):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
         return [Philox4x32(child) for child in self._seed_seq.spawn(n_children)]
 
     def random_raw(self, size: Any = None, output: bool = True) -> DeviceArray | None:
-        """Draw words of 32 bits as they are.
+        """Draw 32-bit words as they are.
 
         Parameters
         ----------
         size : int or tuple of int, optional
-            Shape; () when None.
+            Shape of the result, () if None.
         output : bool, optional
-            False only moves the counter.
+            False moves the counter only, and returns None.
 
         Returns
         -------
         DeviceArray of uint32, or None
+
+        Examples
+        --------
+        >>> import clarray
+        >>> bits = clarray.random.Philox4x32(key=0)
+        >>> x = bits.random_raw((2, 3))
+        >>> x.shape, x.dtype
+        ((2, 3), dtype('uint32'))
         """
         made = wrap(words(self.take, shape_of(size), np.dtype(np.uint32)))
         return made if output else None

@@ -16,55 +16,84 @@ __all__ = ["Continuous"]
 
 
 class Continuous(Source):
-    """The methods that transform one or two numbers per element.
+    """Draw numbers that a formula computes from one or two simple random numbers per element.
 
-    Parameters broadcast; `size` is the shape of the result, that of the parameters broadcast when None; `dtype` is
-    float64 or float32. A parameter that NumPy refuses raises NumPy's ValueError.
+    Parameters broadcast. `size` is the shape of the result; None takes the broadcast shape of the parameters. `dtype`
+    is float64 or float32. A parameter that NumPy refuses raises NumPy's ValueError.
     """
 
     @gives_numbers
     @one_hold("out")
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
-        """Draw normal numbers of mean 0 and deviation 1, by the inverse of their distribution function.
+        """Draw normal numbers of mean 0 and standard deviation 1.
 
         Parameters
         ----------
         size : int or tuple of int, optional
+            Shape of the result. None draws a single number.
         dtype : dtype, optional
             float64 or float32.
         out : DeviceArray, optional
-            Where the numbers shall be written.
+            Array of that dtype that receives the numbers. Its shape is the shape of the result.
 
         Returns
         -------
-        DeviceArray
+        float or DeviceArray
+            A float if neither `size` nor `out` is given.
+
+        Raises
+        ------
+        ValueError
+            `size` is not the shape of `out`.
+        TypeError
+            `dtype` is another dtype, or not the dtype of `out`, or the device lacks float64.
+
+        Notes
+        -----
+        Each number is the inverse of the normal distribution function at a uniform number. NumPy has the ziggurat
+        method instead, so its numbers differ.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.standard_normal(10000)
+        >>> bool(abs(x.mean()) < 0.1), bool(abs(x.std() - 1) < 0.1)
+        (True, True)
         """
         draw = self._draw("standard_normal", (), size, dtype, out)
         return draw.result(draw.normal())
 
     @gives_numbers
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw normal numbers.
+        """Draw normal numbers of a given mean and standard deviation.
 
         Parameters
         ----------
-        loc, scale : float or array_like
-            Mean and standard deviation.
+        loc : float or array_like
+            Mean.
+        scale : float or array_like
+            Standard deviation, at least 0.
         size : int or tuple of int, optional
-            Shape; that of the parameters broadcast when None.
+            Shape of the result. None takes the broadcast shape of the parameters.
         dtype : dtype, optional
             float64 or float32.
 
         Returns
         -------
-        DeviceArray
+        float or DeviceArray
+            A float if `size` is None and the parameters are scalars.
 
         Raises
         ------
         ValueError
-            A parameter is one that NumPy refuses, or does not fit the shape.
+            NumPy refuses a parameter, or a parameter does not broadcast to `size`.
         TypeError
-            The dtype is another one, or the device lacks it.
+            `dtype` is another dtype, or the device lacks float64.
+
+        Notes
+        -----
+        Parameters that are device arrays are checked first, which waits for the device.
 
         Examples
         --------
@@ -73,6 +102,8 @@ class Continuous(Source):
         >>> x = rng.normal(10.0, [1.0, 2.0], size=(1000, 2), dtype=clarray.float32)
         >>> x.shape, x.dtype
         ((1000, 2), dtype('float32'))
+        >>> bool(abs(x.mean() - 10) < 0.2)
+        True
         """
         draw = self._draw("normal", (loc, scale), size, dtype)
         loc, scale = draw.parameters
@@ -80,14 +111,24 @@ class Continuous(Source):
 
     @gives_numbers
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers whose logarithm is normal.
+        """Draw positive numbers whose logarithm is normal.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
-        mean, sigma : float or array_like
-            Mean and standard deviation of the logarithm.
+        mean : float or array_like
+            Mean of the logarithm.
+        sigma : float or array_like
+            Standard deviation of the logarithm, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.lognormal(2.0, 0.5, size=10000)
+        >>> bool(abs(clarray.log(x).mean() - 2) < 0.1)
+        True
         """
         draw = self._draw("lognormal", (mean, sigma), size, dtype)
         mean, sigma = draw.parameters
@@ -103,30 +144,55 @@ class Continuous(Source):
         Parameters
         ----------
         size : int or tuple of int, optional
+            Shape of the result. None draws a single number.
         dtype : dtype, optional
             float64 or float32.
         method : {'zig', 'inv'}, optional
-            Accepted for NumPy's sake: both take the logarithm.
+            Has no effect. Either way a number is minus the logarithm of a uniform number.
         out : DeviceArray, optional
-            Where the numbers shall be written.
+            Array of that dtype that receives the numbers. Its shape is the shape of the result.
 
         Returns
         -------
-        DeviceArray
+        float or DeviceArray
+            A float if neither `size` nor `out` is given.
+
+        Raises
+        ------
+        ValueError
+            `size` is not the shape of `out`.
+        TypeError
+            `dtype` is another dtype, or not the dtype of `out`, or the device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.standard_exponential(10000)
+        >>> bool(x.min() >= 0), bool(abs(x.mean() - 1) < 0.1)
+        (True, True)
         """
         draw = self._draw("standard_exponential", (), size, dtype, out)
         return draw.result(draw.exponential())
 
     @gives_numbers
     def exponential(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw exponential numbers.
+        """Draw exponential numbers of a given mean.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         scale : float or array_like
-            The mean, not negative.
+            Mean, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.exponential(2.0, size=10000)
+        >>> bool(abs(x.mean() - 2) < 0.1)
+        True
         """
         draw = self._draw("exponential", (scale,), size, dtype)
         (scale,) = draw.parameters
@@ -134,25 +200,41 @@ class Continuous(Source):
 
     @gives_numbers
     def standard_cauchy(self, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Cauchy's distribution: the quotient of two normal numbers.
+        """Draw numbers from the Cauchy distribution: the quotient of two normal numbers.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.standard_cauchy(10000)
+        >>> bool(abs((abs(x) < 1).mean() - 0.5) < 0.1)
+        True
         """
         draw = self._draw("standard_cauchy", (), size, dtype)
         return draw.result(draw.normal() / draw.normal())
 
     @gives_numbers
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Laplace's distribution, exponential on both sides of its centre.
+        """Draw numbers from the Laplace distribution: exponential on both sides of its centre.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         loc : float or array_like
-            The centre.
+            Centre of the distribution, which is its mean.
         scale : float or array_like
-            The mean distance from it, not negative.
+            Mean distance from the centre, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.laplace(1.0, 2.0, size=10000)
+        >>> bool(abs(x.mean() - 1) < 0.2), bool(abs(abs(x - 1).mean() - 2) < 0.2)
+        (True, True)
         """
         draw = self._draw("laplace", (loc, scale), size, dtype)
         loc, scale = draw.parameters
@@ -163,16 +245,24 @@ class Continuous(Source):
 
     @gives_numbers
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Gumbel's distribution, that of the largest of many exponential numbers.
+        """Draw numbers from the Gumbel distribution, which describes the largest of many exponential numbers.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         loc : float or array_like
-            Where the density is greatest.
+            Position of the greatest density.
         scale : float or array_like
-            Not negative.
+            Width of the distribution, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.gumbel(0.0, 1.0, size=10000)
+        >>> bool(abs(x.mean() - 0.577) < 0.1)
+        True
         """
         draw = self._draw("gumbel", (loc, scale), size, dtype)
         loc, scale = draw.parameters
@@ -180,16 +270,24 @@ class Continuous(Source):
 
     @gives_numbers
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from the logistic distribution.
+        """Draw numbers from the logistic distribution.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         loc : float or array_like
-            The mean.
+            Mean.
         scale : float or array_like
-            Not negative.
+            Width of the distribution, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.logistic(3.0, 1.0, size=10000)
+        >>> bool(abs(x.mean() - 3) < 0.1)
+        True
         """
         draw = self._draw("logistic", (loc, scale), size, dtype)
         loc, scale = draw.parameters
@@ -198,14 +296,22 @@ class Continuous(Source):
 
     @gives_numbers
     def rayleigh(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw lengths of plane vectors whose parts are normal.
+        """Draw lengths of vectors in the plane whose two components are normal.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         scale : float or array_like
-            Standard deviation of the parts, not negative.
+            Standard deviation of each component, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.rayleigh(2.0, size=10000)
+        >>> bool(x.min() >= 0), bool(abs(x.mean() - 2.507) < 0.1)
+        (True, True)
         """
         draw = self._draw("rayleigh", (scale,), size, dtype)
         (scale,) = draw.parameters
@@ -213,14 +319,22 @@ class Continuous(Source):
 
     @gives_numbers
     def weibull(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Weibull's distribution: exponential numbers to the power ``1 / a``.
+        """Draw numbers from the Weibull distribution: exponential numbers to the power ``1 / a``.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         a : float or array_like
-            Not negative; where it is 0, so are the numbers.
+            Shape of the distribution, at least 0. If it is 0, all numbers are 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.weibull(2.0, size=10000)
+        >>> bool(abs((x**2).mean() - 1) < 0.1)
+        True
         """
         draw = self._draw("weibull", (a,), size, dtype)
         (a,) = draw.parameters
@@ -233,14 +347,22 @@ class Continuous(Source):
 
     @gives_numbers
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Lomax's distribution, Pareto's moved to 0.
+        """Draw numbers from the Lomax distribution: the Pareto distribution, moved to start at 0.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         a : float or array_like
-            Its shape, positive.
+            Shape of the distribution, above 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.pareto(3.0, size=10000)
+        >>> bool(x.min() >= 0), bool(abs(x.mean() - 0.5) < 0.1)
+        (True, True)
         """
         draw = self._draw("pareto", (a,), size, dtype)
         (a,) = draw.parameters
@@ -248,14 +370,22 @@ class Continuous(Source):
 
     @gives_numbers
     def power(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers of [0, 1] whose density is as ``x**(a - 1)``.
+        """Draw numbers of [0, 1] whose density is proportional to ``x**(a - 1)``.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         a : float or array_like
-            Positive.
+            Shape of the distribution, above 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.power(2.0, size=10000)
+        >>> bool(x.max() <= 1), bool(abs(x.mean() - 2 / 3) < 0.1)
+        (True, True)
         """
         draw = self._draw("power", (a,), size, dtype)
         (a,) = draw.parameters
@@ -265,17 +395,27 @@ class Continuous(Source):
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers whose density is a triangle.
 
-        Further parameters as in `normal`.
+        The parameters `size` and `dtype`, and the result, are as in `normal`.
 
         Parameters
         ----------
         left, mode, right : float or array_like
-            Where the triangle begins, has its top, and ends.
+            Start, top and end of the triangle.
 
         Raises
         ------
         ValueError
-            They are not in this order, or `left` and `right` are equal.
+            They are not in ascending order, `left` equals `right`, or one does not broadcast to `size`.
+        TypeError
+            `dtype` is another dtype, or the device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.triangular(0.0, 1.0, 4.0, size=10000)
+        >>> bool(x.min() >= 0), bool(x.max() <= 4), bool(abs(x.mean() - 5 / 3) < 0.1)
+        (True, True, True)
         """
         draw = self._draw("triangular", (left, mode, right), size, dtype)
         left, mode, right = draw.parameters
@@ -291,14 +431,24 @@ class Continuous(Source):
 
     @gives_numbers
     def wald(self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Wald's (inverse Gaussian) distribution.
+        """Draw numbers from the Wald distribution, also called inverse Gaussian.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
-        mean, scale : float or array_like
-            Both positive.
+        mean : float or array_like
+            Mean, above 0.
+        scale : float or array_like
+            Shape of the distribution, above 0. The variance is ``mean**3 / scale``.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.wald(1.0, 2.0, size=10000)
+        >>> bool(x.min() > 0), bool(abs(x.mean() - 1) < 0.1)
+        (True, True)
         """
         draw = self._draw("wald", (mean, scale), size, dtype)
         mean, scale = draw.parameters
@@ -310,16 +460,24 @@ class Continuous(Source):
 
     @gives_numbers
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw angles of [-pi, pi] from von Mises' distribution.
+        """Draw angles of [-pi, pi] from the von Mises distribution, the normal distribution on a circle.
 
-        Further parameters, and errors, as in `normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
         Parameters
         ----------
         mu : float or array_like
-            The angle around which they lie, in radians.
+            Angle at the centre, in radians.
         kappa : float or array_like
-            The larger, the closer; not negative.
+            Concentration, at least 0. A large value keeps the angles close to `mu`, and 0 gives uniform angles.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.vonmises(0.0, 4.0, size=10000)
+        >>> bool(abs(x).max() <= clarray.pi), bool(abs(x.mean()) < 0.1)
+        (True, True)
         """
         draw = self._draw("vonmises", (mu, kappa), size, dtype)
         mu, kappa = draw.parameters

@@ -17,73 +17,96 @@ LARGEST = 9.2e18  # whole numbers beyond do not fit int64
 
 
 class Discrete(Source):
-    """The methods that count.
+    """Draw whole numbers.
 
-    Parameters broadcast; `size` is the shape of the result, that of the parameters broadcast when None. A parameter
-    that NumPy refuses raises NumPy's ValueError, a device without float64 TypeError.
+    Parameters broadcast. `size` is the shape of the result; None takes the broadcast shape of the parameters. A
+    parameter that NumPy refuses raises NumPy's ValueError, a device without float64 TypeError.
     """
 
     @gives_numbers
     def poisson(self, lam: Any = 1.0, size: Any = None) -> DeviceArray:
-        """Draw from Poisson's distribution.
+        """Draw integers from the Poisson distribution.
 
         Parameters
         ----------
         lam : float or array_like
-            The mean, not negative.
+            Mean, at least 0.
         size : int or tuple of int, optional
-            Shape; that of the parameters broadcast when None.
+            Shape of the result. None takes the broadcast shape of the parameters.
 
         Returns
         -------
-        DeviceArray of int64
+        int or DeviceArray of int64
+            An int if `size` is None and the parameters are scalars.
 
         Raises
         ------
         ValueError
-            A parameter is one that NumPy refuses, or does not fit the shape.
+            NumPy refuses a parameter, or a parameter does not broadcast to `size`.
         TypeError
             The device lacks float64.
+
+        Notes
+        -----
+        Parameters that are device arrays are checked first, which waits for the device.
 
         Examples
         --------
         >>> import clarray
         >>> rng = clarray.random.default_rng(1)
-        >>> x = rng.poisson([1.0, 5.0, 25.0])
+        >>> x = rng.poisson([1.0, 5.0, 25.0], size=(1000, 3))
         >>> x.shape, x.dtype
-        ((3,), dtype('int64'))
+        ((1000, 3), dtype('int64'))
+        >>> bool((abs(x.mean(axis=0) - [1.0, 5.0, 25.0]) < 1).all())
+        True
         """
         draw = self._draw("poisson", (lam,), size)
         return draw.result(draw.counted("poisson", *draw.parameters))
 
     @gives_numbers
     def binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
-        """Draw how many of some trials succeed.
+        """Draw the number of successes among `n` trials.
 
-        Further parameters, and errors, as in `poisson`.
+        The parameter `size`, the result and the errors are as in `poisson`.
 
         Parameters
         ----------
         n : int or array_like of int
-            How many trials, not negative.
+            Number of trials, at least 0.
         p : float or array_like
-            Probability that one succeeds.
+            Probability that a trial succeeds.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.binomial(10, 0.5, size=10000)
+        >>> bool(x.min() >= 0), bool(x.max() <= 10), bool(abs(x.mean() - 5) < 0.1)
+        (True, True, True)
         """
         draw = self._draw("binomial", (n, p), size, kinds=(INT64, FLOAT64))
         return draw.result(draw.counted("binomial", *draw.parameters))
 
     @gives_numbers
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
-        """Draw how many trials fail before a number of them succeed.
+        """Draw the number of trials that fail before `n` trials have succeeded.
 
-        Further parameters, and errors, as in `poisson`.
+        The parameter `size`, the result and the errors are as in `poisson`.
 
         Parameters
         ----------
         n : float or array_like
-            How many succeed, positive.
+            Number of successes, above 0.
         p : float or array_like
-            Probability that one succeeds.
+            Probability that a trial succeeds.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.negative_binomial(3, 0.5, size=10000)
+        >>> bool(abs(x.mean() - 3) < 0.2)
+        True
         """
         draw = self._draw("negative_binomial", (n, p), size)
         n, p = draw.parameters
@@ -91,14 +114,22 @@ class Discrete(Source):
 
     @gives_numbers
     def geometric(self, p: Any, size: Any = None) -> DeviceArray:
-        """Draw how many trials there are until one succeeds.
+        """Draw the number of trials up to the first success, at least 1.
 
-        Further parameters, and errors, as in `poisson`.
+        The parameter `size`, the result and the errors are as in `poisson`.
 
         Parameters
         ----------
         p : float or array_like
-            Probability that one succeeds, above 0.
+            Probability that a trial succeeds, above 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.geometric(0.25, size=10000)
+        >>> int(x.min()), bool(abs(x.mean() - 4) < 0.2)
+        (1, True)
         """
         draw = self._draw("geometric", (p,), size)
         (p,) = draw.parameters
@@ -109,16 +140,24 @@ class Discrete(Source):
 
     @gives_numbers
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:
-        """Draw how many good ones are among those taken without replacement.
+        """Draw the number of good items in a sample without replacement from good and bad items.
 
-        Further parameters, and errors, as in `poisson`.
+        The parameter `size`, the result and the errors are as in `poisson`.
 
         Parameters
         ----------
         ngood, nbad : int or array_like of int
-            How many good and bad ones there are.
+            Numbers of good and of bad items, at least 0.
         nsample : int or array_like of int
-            How many are taken.
+            Size of the sample, at most ``ngood + nbad``.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.hypergeometric(5, 3, 4, size=10000)
+        >>> int(x.min()), int(x.max()), bool(abs(x.mean() - 2.5) < 0.1)
+        (1, 4, True)
         """
         values = tuple(given(v) for v in (ngood, nbad, nsample))
         arrays = any(isinstance(v, DeviceArray | np.ndarray) for v in values)
@@ -136,28 +175,44 @@ class Discrete(Source):
 
     @gives_numbers
     def logseries(self, p: Any, size: Any = None) -> DeviceArray:
-        """Draw from the logarithmic series distribution: k has a probability as ``p**k / k``.
+        """Draw integers from the logarithmic series distribution: the probability of k is proportional to ``p**k / k``.
 
-        Further parameters, and errors, as in `poisson`.
+        The parameter `size`, the result and the errors are as in `poisson`.
 
         Parameters
         ----------
         p : float or array_like
-            Of [0, 1).
+            Shape of the distribution, at least 0 and below 1.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.logseries(0.5, size=10000)
+        >>> int(x.min()), bool(abs(x.mean() - 1.443) < 0.1)
+        (1, True)
         """
         draw = self._draw("logseries", (p,), size)
         return draw.result(draw.counted("logseries", *draw.parameters))
 
     @gives_numbers
     def zipf(self, a: Any, size: Any = None) -> DeviceArray:
-        """Draw from Zipf's distribution: k has a probability as ``k**-a``.
+        """Draw integers from the Zipf distribution: the probability of k is proportional to ``k**-a``.
 
-        Further parameters, and errors, as in `poisson`.
+        The parameter `size`, the result and the errors are as in `poisson`.
 
         Parameters
         ----------
         a : float or array_like
-            Above 1.
+            Shape of the distribution, above 1.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.zipf(4.0, size=10000)
+        >>> int(x.min()), bool(abs(x.mean() - 1.111) < 0.1)
+        (1, True)
         """
         draw = self._draw("zipf", (a,), size)
         return draw.result(draw.counted("zipf", *draw.parameters))

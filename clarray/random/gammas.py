@@ -15,46 +15,67 @@ __all__ = ["Gammas"]
 
 
 class Gammas(Source):
-    """The methods that draw gamma variates; parameters as in `Continuous`."""
+    """Draw gamma variates, and numbers computed from them; parameters as in `Continuous`."""
 
     @gives_numbers
     @one_hold("out")
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
-        """Draw from the gamma distribution of scale 1.
+        """Draw numbers from the gamma distribution of scale 1.
 
         Parameters
         ----------
         shape : float or array_like
+            Shape of the distribution, at least 0. It is the mean, too.
         size : int or tuple of int, optional
+            Shape of the result. None takes the shape of `out`, or of the parameter `shape` if that is an array.
         dtype : dtype, optional
             float64 or float32.
         out : DeviceArray, optional
-            Where the numbers shall be written.
+            Array of that dtype that receives the numbers. Its shape is the shape of the result.
 
         Returns
         -------
-        DeviceArray
+        float or DeviceArray
+            A float if neither `size` nor `out` is given and `shape` is a scalar.
+
+        Raises
+        ------
+        ValueError
+            `shape` is negative, or a shape does not fit.
+        TypeError
+            `dtype` is another dtype, or not the dtype of `out`, or the device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.standard_gamma(2.0, size=10000)
+        >>> bool(x.min() >= 0), bool(abs(x.mean() - 2) < 0.1)
+        (True, True)
         """
         draw = self._draw("standard_gamma", (shape,), size, dtype, out)
         return draw.result(draw.gamma(*draw.parameters))
 
     @gives_numbers
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from the gamma distribution.
+        """Draw numbers from the gamma distribution. Their mean is ``shape * scale``.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
-        shape, scale : float or array_like
-            Not negative.
+        shape : float or array_like
+            Shape of the distribution, at least 0.
+        scale : float or array_like
+            Factor of all numbers, at least 0.
 
         Examples
         --------
         >>> import clarray
         >>> rng = clarray.random.default_rng(1)
-        >>> rng.gamma(2.0, [1.0, 3.0]).shape
-        (2,)
+        >>> x = rng.gamma(2.0, [1.0, 3.0], size=(10000, 2))
+        >>> bool((abs(x.mean(axis=0) - [2.0, 6.0]) < 0.3).all())
+        True
         """
         draw = self._draw("gamma", (shape, scale), size, dtype)
         shape, scale = draw.parameters
@@ -62,14 +83,26 @@ class Gammas(Source):
 
     @gives_numbers
     def beta(self, a: Any, b: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from the beta distribution: the share of one of two gamma variates, from their logarithms.
+        """Draw numbers of [0, 1] from the beta distribution. Their mean is ``a / (a + b)``.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
         a, b : float or array_like
-            Shapes of the two, positive.
+            Shapes of the distribution, above 0.
+
+        Notes
+        -----
+        A number is the share of one gamma variate in the sum of two. It is computed from their logarithms.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.beta(2.0, 3.0, size=10000)
+        >>> bool(x.min() >= 0), bool(x.max() <= 1), bool(abs(x.mean() - 0.4) < 0.1)
+        (True, True, True)
         """
         draw = self._draw("beta", (a, b), size, dtype)
         a, b = draw.parameters
@@ -78,44 +111,68 @@ class Gammas(Source):
 
     @gives_numbers
     def chisquare(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw sums of squares of standard normal numbers.
+        """Draw numbers from the chi-square distribution: sums of `df` squares of standard normal numbers.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
         df : float or array_like
-            How many squares, positive.
+            Number of squares (degrees of freedom), above 0. It is the mean, too.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.chisquare(3, size=10000)
+        >>> bool(x.min() >= 0), bool(abs(x.mean() - 3) < 0.2)
+        (True, True)
         """
         draw = self._draw("chisquare", (df,), size, dtype)
         return draw.result(_chisquare(draw, draw.parameters[0]))
 
     @gives_numbers
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw sums of squares of normal numbers of deviation 1.
+        """Draw sums of squares of normal numbers that have standard deviation 1 and any means.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
         df : float or array_like
-            How many squares, positive.
+            Number of squares (degrees of freedom), above 0.
         nonc : float or array_like
-            The sum of the squares of their means, not negative.
+            Sum of the squares of the means, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.noncentral_chisquare(3, 1.0, size=10000)
+        >>> bool(abs(x.mean() - 4) < 0.2)
+        True
         """
         draw = self._draw("noncentral_chisquare", (df, nonc), size, dtype)
         return draw.result(_noncentral(draw, *draw.parameters))
 
     @gives_numbers
     def f(self, dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Fisher's F distribution: the quotient of two mean squares.
+        """Draw numbers from the F distribution: the quotient of two means of squares of standard normal numbers.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
         dfnum, dfden : float or array_like
-            How many squares are above and below, positive.
+            Numbers of squares in the numerator and in the denominator, above 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.f(5, 10, size=10000)
+        >>> bool(abs(x.mean() - 1.25) < 0.1)
+        True
         """
         draw = self._draw("f", (dfnum, dfden), size, dtype)
         dfnum, dfden = draw.parameters
@@ -125,16 +182,24 @@ class Gammas(Source):
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64
     ) -> DeviceArray:
-        """Draw from the F distribution whose upper mean square is not central.
+        """Draw numbers from the noncentral F distribution: the normal numbers of the numerator may have any means.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
         dfnum, dfden : float or array_like
-            How many squares are above and below, positive.
+            Numbers of squares in the numerator and in the denominator, above 0.
         nonc : float or array_like
-            The sum of the squares of the means above, not negative.
+            Sum of the squares of the means in the numerator, at least 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.noncentral_f(5, 10, 2.0, size=10000)
+        >>> bool(abs(x.mean() - 1.75) < 0.2)
+        True
         """
         draw = self._draw("noncentral_f", (dfnum, dfden, nonc), size, dtype)
         dfnum, dfden, nonc = draw.parameters
@@ -142,14 +207,22 @@ class Gammas(Source):
 
     @gives_numbers
     def standard_t(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Student's t distribution.
+        """Draw numbers from Student's t distribution.
 
-        Further parameters, and errors, as in `clarray.random.normal`.
+        The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
         Parameters
         ----------
         df : float or array_like
-            Degrees of freedom, positive.
+            Degrees of freedom, above 0.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.standard_t(10, size=10000)
+        >>> bool(abs(x.mean()) < 0.1), bool(abs(x.var() - 1.25) < 0.2)
+        (True, True)
         """
         draw = self._draw("standard_t", (df,), size, dtype)
         (df,) = draw.parameters

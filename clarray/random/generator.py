@@ -17,11 +17,12 @@ __all__ = ["Generator", "default_rng"]
 
 
 class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
-    """Random numbers on the device, with the methods of `numpy.random.Generator`.
+    """Draw random numbers on the device, with the methods of `numpy.random.Generator`.
 
     Parameters
     ----------
     bit_generator : Philox4x32
+        Source of the random bits.
 
     Raises
     ------
@@ -30,13 +31,13 @@ class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
 
     See Also
     --------
-    default_rng
+    default_rng : Make a generator from a seed.
 
     Notes
     -----
-    What the methods of formulas draw is pending: it becomes part of the kernel that uses it, and takes memory only when
-    it is stored. A draw depends on the seed and on the draws before it, not on the device. Methods without `size` give
-    a number.
+    A draw by a formula is an expression. It becomes part of the kernel that uses it, and takes memory only when it is
+    stored. A draw depends on the seed and on the draws before it, not on the device. Methods without `size` give a
+    number.
 
     Examples
     --------
@@ -63,21 +64,51 @@ class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
 
     @property
     def bit_generator(self) -> Philox4x32:
-        """Where the random bits come from."""
+        """Return the source of the random bits.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.random.Generator(clarray.random.Philox4x32(key=1)).bit_generator
+        <Philox4x32 key=0x0000000000000001 counter=0x0>
+        """
         return self._bit_generator
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Make `n_children` generators that are independent of this one and of each other."""
+        """Make generators that are independent of this one and of each other.
+
+        Parameters
+        ----------
+        n_children : int
+            Number of generators.
+
+        Returns
+        -------
+        list of Generator
+
+        Raises
+        ------
+        TypeError
+            The bit generator was made from a key instead of a seed.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> [child.random(2).shape for child in rng.spawn(3)]
+        [(2,), (2,), (2,)]
+        """
         return [Generator(bits) for bits in self._bit_generator.spawn(n_children)]
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """Make a generator.
+    """Make a generator of random numbers.
 
     Parameters
     ----------
     seed : None, int, sequence of int, SeedSequence, Philox4x32 or Generator, optional
-        None takes fresh entropy; a Generator is returned as it is.
+        Start of the sequence of numbers: the same seed gives the same numbers. None takes fresh entropy from the
+        system. A Generator is returned as it is.
 
     Returns
     -------
@@ -86,7 +117,14 @@ def default_rng(seed: Any = None) -> Generator:
     Raises
     ------
     TypeError
-        It is a generator of NumPy's, whose bits are not made on a device.
+        `seed` is a generator of NumPy's. It draws on the host.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> one, two = clarray.random.default_rng(7), clarray.random.default_rng(7)
+    >>> clarray.array_equal(one.random(5), two.random(5))
+    True
     """
     if isinstance(seed, Generator):
         return seed

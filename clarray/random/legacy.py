@@ -14,20 +14,20 @@ from clarray.random.nodes import shape_of
 
 
 class RandomState(Generator):
-    """A generator with the names that `numpy.random.RandomState` has besides: ``rand``, ``randint``, ``seed`` ...
+    """Draw random numbers with the names of `numpy.random.RandomState`: ``rand``, ``randint``, ``seed`` and others.
 
     Parameters
     ----------
     seed : None, int, sequence of int, SeedSequence or Philox4x32, optional
-        None takes fresh entropy.
+        None takes fresh entropy from the system.
 
     See Also
     --------
-    default_rng
+    default_rng : Make a generator with the names of `numpy.random.Generator`.
 
     Notes
     -----
-    The numbers are those of a `Generator` of the same seed, not those of NumPy's MT19937.
+    The numbers are those of a `Generator` of the same seed, not the numbers of NumPy's MT19937.
 
     Examples
     --------
@@ -40,62 +40,152 @@ class RandomState(Generator):
         super().__init__(seed if isinstance(seed, Philox4x32) else Philox4x32(seed))
 
     def seed(self, seed: Any = None) -> None:
-        """Start again from a seed, as `default_rng` takes it."""
+        """Start again from a seed.
+
+        Parameters
+        ----------
+        seed : None, int, sequence of int or SeedSequence, optional
+            None takes fresh entropy from the system.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.random.seed(1)
+        >>> x = clarray.random.rand(3)
+        >>> clarray.random.seed(1)
+        >>> clarray.array_equal(clarray.random.rand(3), x)
+        True
+        """
         self._bit_generator.reseed(seed)
 
     def get_state(self) -> dict[str, Any]:
-        """Give the state, a dictionary."""
+        """Return the state.
+
+        Returns
+        -------
+        dict
+            A dictionary for `set_state`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.random.get_state()["bit_generator"]
+        'Philox4x32'
+        """
         return self._bit_generator.state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Go to a state that `get_state` gave."""
+        """Return to a state that `get_state` gave.
+
+        Parameters
+        ----------
+        state : dict
+            The state.
+
+        Raises
+        ------
+        TypeError
+            `state` is not a dictionary.
+        ValueError
+            It is a state of another generator.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> state = clarray.random.get_state()
+        >>> x = clarray.random.rand(3)
+        >>> clarray.random.set_state(state)
+        >>> clarray.array_equal(clarray.random.rand(3), x)
+        True
+        """
         self._bit_generator.state = state
 
     def rand(self, *args: int) -> DeviceArray:
-        """Draw floats of [0, 1) in a shape given as arguments."""
+        """Draw uniform floats of [0, 1) in a shape given as arguments.
+
+        Parameters
+        ----------
+        *args : int
+            Extents of the result. Without any, a single number is drawn.
+
+        Returns
+        -------
+        float or DeviceArray of float64
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.random.rand(2, 3).shape
+        (2, 3)
+        """
         return self.random(args) if args else self.random()
 
     def randn(self, *args: int) -> DeviceArray:
-        """Draw standard normal numbers in a shape given as arguments."""
+        """Draw normal numbers of mean 0 and standard deviation 1 in a shape given as arguments.
+
+        Parameters
+        ----------
+        *args : int
+            Extents of the result. Without any, a single number is drawn.
+
+        Returns
+        -------
+        float or DeviceArray of float64
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.random.randn(2, 3).shape
+        (2, 3)
+        """
         return self.standard_normal(args) if args else self.standard_normal()
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> DeviceArray:
-        """Draw integers of [low, high), or of [0, low).
+        """Draw integers of [low, high), or of [0, low) if only one bound is given.
 
         Parameters
         ----------
         low, high : int or array_like of int
-            With one of them, it is the end and 0 is the start.
+            Bounds. If only one is given, it is the end, and 0 is the start.
         size : int or tuple of int, optional
-            Shape; that of the bounds broadcast when None.
+            Shape of the result. None takes the broadcast shape of the bounds.
         dtype : dtype, optional
             Any integer dtype, or bool.
 
         Returns
         -------
-        DeviceArray
+        int or DeviceArray
+            A single number if `size` is None and the bounds are scalars.
 
         Raises
         ------
         ValueError
-            A range is empty, or a bound does not fit the dtype.
+            A range is empty, a bound does not fit the dtype, or a bound does not broadcast to `size`.
         TypeError
-            The dtype is no integer's.
+            `dtype` is neither an integer dtype nor bool.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> dice = clarray.random.randint(1, 7, size=10)
+        >>> set(dice.tolist()) <= {1, 2, 3, 4, 5, 6}
+        True
         """
         return self.integers(low, high, size, dtype)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:  # type: ignore[override]
-        """Choose among the numbers below `a`, or among the elements of an array of one axis.
+        """Choose integers below `a`, or elements of an array of one axis.
 
         Parameters
         ----------
-        a : int or sequence
+        a : int or (N,) array_like
+            Number of integers, or the array. Text and objects are chosen on the host.
         size : int or tuple of int, optional
-            How many; a number, or an element of `a`, when None.
+            Shape of the choice. None chooses a single integer or element.
         replace : bool, optional
             Whether an element may be chosen more than once.
-        p : array_like, optional
-            Probability of each element; equal ones when None.
+        p : (N,) array_like, optional
+            Probability of each element. None makes all equal.
 
         Returns
         -------
@@ -104,7 +194,14 @@ class RandomState(Generator):
         Raises
         ------
         ValueError
-            `a` has several axes or no elements, or the probabilities are none.
+            `a` has several axes or no elements, there are fewer elements than chosen, or `p` is not a list of
+            probabilities.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> len(set(clarray.random.choice(5, size=3, replace=False).tolist()))
+        3
         """
         population = a if isinstance(a, DeviceArray) else np.asarray(a)
         count = prod(shape_of(size))
@@ -120,11 +217,45 @@ class RandomState(Generator):
         return super().choice(a, size, replace, p)
 
     def tomaxint(self, size: Any = None) -> DeviceArray:
-        """Draw integers of [0, 2**63)."""
+        """Draw integers of [0, 2**63).
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape of the result. None draws a single number.
+
+        Returns
+        -------
+        int or DeviceArray of int64
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.random.RandomState(1).tomaxint(3)
+        >>> x.shape, bool(x.min() >= 0)
+        ((3,), True)
+        """
         return self.integers(0, np.iinfo(np.int64).max, size, int, endpoint=True)
 
     def random_sample(self, size: Any = None) -> DeviceArray:
-        """Draw floats of [0, 1)."""
+        """Draw uniform floats of [0, 1).
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape of the result. None draws a single number.
+
+        Returns
+        -------
+        float or DeviceArray of float64
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.random.random_sample((2, 3))
+        >>> x.shape, bool(x.max() < 1)
+        ((2, 3), True)
+        """
         return self.random(size)
 
 

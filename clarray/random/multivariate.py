@@ -23,7 +23,7 @@ __all__ = ["Multivariate"]
 
 
 class Multivariate(Source):
-    """The methods that draw vectors: the result has one axis more than `size` says."""
+    """Draw vectors: the result has one axis more than `size`."""
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> DeviceArray:
         """Draw how often each of several outcomes happens in `n` trials.
@@ -31,19 +31,36 @@ class Multivariate(Source):
         Parameters
         ----------
         n : int or array_like of int
-        pvals : array_like
-            Probabilities along the last axis; the last one of them is what the others leave of 1.
+            Number of trials.
+        pvals : (..., K) array_like
+            Probabilities of the K outcomes. The last one is taken as 1 minus the sum of the others.
         size : int or tuple of int, optional
-            Shape without the last axis; `n` and the other axes of `pvals` broadcast to it.
+            Shape of the result without its last axis. None takes the broadcast shape of `n` and the other axes of
+            `pvals`.
 
         Returns
         -------
-        DeviceArray of int64
+        (..., K) DeviceArray of int64
+            Counts, which sum to `n` along the last axis.
 
         Raises
         ------
         ValueError
-            A parameter is one that NumPy refuses, or does not fit the shape.
+            NumPy refuses a parameter, or a parameter does not broadcast to `size`.
+        TypeError
+            The device lacks float64.
+
+        Notes
+        -----
+        The host checks `n` and `pvals`: device arrays are copied to it.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.multinomial(10, [0.5, 0.3, 0.2], size=4)
+        >>> x.shape, x.sum(axis=1).tolist()
+        ((4, 3), [10, 10, 10, 10])
         """
         trials, chances = _host(n), as_double(pvals)
         _numpy.multinomial(np.min(trials) if np.size(trials) else 0, chances)
@@ -58,26 +75,39 @@ class Multivariate(Source):
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Any = None, method: Any = "marginals"
     ) -> DeviceArray:
-        """Draw how many of each colour are among `nsample` taken without replacement.
+        """Draw the number of items of each colour in a sample without replacement.
 
         Parameters
         ----------
-        colors : sequence of int
-            How many there are of each.
+        colors : (K,) sequence of int
+            Numbers of items of each of the K colours.
         nsample : int
+            Size of the sample, at most the sum of `colors`.
         size : int or tuple of int, optional
-            Shape without the last axis.
+            Shape of the result without its last axis. None draws one vector.
         method : {'marginals', 'count'}, optional
-            Accepted for NumPy's sake: one colour is drawn after the other.
+            Has no effect: clarray draws the count of one colour after the other.
 
         Returns
         -------
-        DeviceArray of int64
+        (..., K) DeviceArray of int64
+            Counts, which sum to `nsample` along the last axis.
 
         Raises
         ------
         ValueError
-            A parameter is one that NumPy refuses: fewer are there than taken, or 10**9 or more are there.
+            NumPy refuses a parameter, for example a sample larger than the sum of `colors`, or that sum is 10**9 or
+            more.
+        TypeError
+            The device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.multivariate_hypergeometric([3, 2, 5], 4, size=2)
+        >>> x.shape, x.sum(axis=1).tolist()
+        ((2, 3), [4, 4])
         """
         counts = _host(colors)
         _numpy.multivariate_hypergeometric(counts, nsample, size=0, method=method)
@@ -135,28 +165,35 @@ class Multivariate(Source):
         return target
 
     def dirichlet(self, alpha: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw shares that sum to 1, as gamma variates of shapes `alpha` divided by their sum.
+        """Draw vectors of K shares that sum to 1: gamma variates of shapes `alpha`, divided by their sum.
 
         Parameters
         ----------
-        alpha : sequence of float
-            Not negative.
+        alpha : (K,) sequence of float
+            Shapes, at least 0. The mean of a share is its part of their sum.
         size : int or tuple of int, optional
-            Shape without the last axis.
+            Shape of the result without its last axis. None draws one vector.
         dtype : dtype, optional
             float64 or float32.
 
         Returns
         -------
-        DeviceArray
-            The shares along its last axis.
+        (..., K) DeviceArray
 
         Raises
         ------
         ValueError
-            `alpha` is one that NumPy refuses.
+            NumPy refuses `alpha`.
         TypeError
-            The dtype is another one, or the device lacks it.
+            `dtype` is another dtype, or the device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.dirichlet([1.0, 2.0, 3.0], size=5)
+        >>> x.shape, clarray.allclose(x.sum(axis=1), 1)
+        ((5, 3), True)
         """
         shapes = as_double(alpha)
         _numpy.dirichlet(shapes, size=0)
@@ -182,36 +219,47 @@ class Multivariate(Source):
         method: str = "svd",
         dtype: Any = np.float64,
     ) -> DeviceArray:
-        """Draw normal vectors.
+        """Draw normal vectors of a given mean and covariance.
 
         Parameters
         ----------
-        mean : array_like
-            Of one axis.
-        cov : array_like
-            Covariances: square, symmetric, positive semi-definite.
+        mean : (N,) array_like
+            Mean vector.
+        cov : (N, N) array_like
+            Covariance matrix: symmetric and positive semi-definite.
         size : int or tuple of int, optional
-            Shape without the last axis.
+            Shape of the result without its last axis. None draws one vector.
         check_valid : {'warn', 'raise', 'ignore'}, optional
-            What to do where `cov` is not positive semi-definite.
+            What to do if `cov` is not positive semi-definite.
         tol : float, optional
             Tolerance of that test.
         method : {'svd', 'eigh', 'cholesky'}, optional
-            How the host factorizes `cov`.
+            Factorization of `cov`.
         dtype : dtype, optional
             float64 or float32.
 
         Returns
         -------
-        DeviceArray
-            The vectors along its last axis.
+        (..., N) DeviceArray
 
         Raises
         ------
         ValueError
-            Shapes or values do not fit.
+            A shape or a value does not fit, or `cov` is not positive semi-definite and `check_valid` is 'raise'.
         TypeError
-            `clarray.config.host_library` is 'raise'.
+            `dtype` is another dtype, the device lacks float64, or `clarray.config.host_library` is 'raise'.
+
+        Notes
+        -----
+        NumPy factorizes `cov` on the host. The device draws the numbers and multiplies them by the factor.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.multivariate_normal([0.0, 5.0], [[1.0, 0.5], [0.5, 2.0]], size=10000)
+        >>> x.shape, bool((abs(x.mean(axis=0) - [0.0, 5.0]) < 0.1).all())
+        ((10000, 2), True)
         """
         wanted = float_dtype(dtype, "multivariate_normal")
         covariance = given(cov)

@@ -30,7 +30,7 @@ _MANY = 1 << 16  # of more than this few are chosen without putting all into ord
 
 
 class Orders(Uniform):
-    """The methods that choose and reorder."""
+    """Choose entries, and put entries into random order."""
 
     def _keys(self, shape: tuple[int, ...]) -> DeviceArray:
         """Random numbers of 64 bits: among n of them two are equal with a probability below n**2 / 2**65."""
@@ -41,16 +41,24 @@ class Orders(Uniform):
         return argsort(self._keys((count,)), kind="stable")
 
     def permutation(self, x: Any, axis: int = 0) -> DeviceArray:
-        """Put the numbers below `x`, or the entries of a copy of an array along an axis, into random order.
+        """Return the integers below `x`, or a copy of an array's entries, in random order.
 
         Parameters
         ----------
         x : int or array_like
+            Number of integers, or the array.
         axis : int, optional
+            Axis of the array whose entries change places.
 
         Returns
         -------
         DeviceArray
+            int64 if `x` is an int, else of the shape and dtype of `x`. Of a dtype that no device holds, an ndarray.
+
+        See Also
+        --------
+        shuffle : Reorder an array in place.
+        permuted : Reorder each line of an array independently.
 
         Examples
         --------
@@ -66,18 +74,30 @@ class Orders(Uniform):
         return taken(array, self._order(array.shape[axis]), axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Put the entries of an array along an axis, or those of a list, into random order, in place.
+        """Put the entries of an array along an axis, or of a list, into random order, in place.
 
         Parameters
         ----------
         x : DeviceArray, ndarray or MutableSequence
-            The host's sequences get the order that an array of the device would.
+            What is reordered. From the same state, all three get the same order.
         axis : int, optional
+            Axis of an array whose entries change places.
 
         Raises
         ------
         TypeError
-            It cannot be written to, or has no length.
+            `x` is a sequence that cannot be written to, or has no length.
+        NotImplementedError
+            `axis` is not 0 and `x` is not an array.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = clarray.arange(5)
+        >>> rng.shuffle(x)
+        >>> sorted(x.tolist())
+        [0, 1, 2, 3, 4]
         """
         if isinstance(x, DeviceArray | np.ndarray):
             axis = normalize_axis_index(axis, x.ndim)
@@ -94,26 +114,36 @@ class Orders(Uniform):
 
     @one_hold("out")
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> DeviceArray:
-        """Put a copy's elements along an axis into random order, those of each line independently.
+        """Return a copy whose elements along an axis are in random order, in each line another one.
 
         Parameters
         ----------
         x : array_like
+            Array to copy.
         axis : int, optional
-            None orders all elements.
+            Axis along which elements change places. None reorders all elements together.
         out : DeviceArray, optional
-            Where the result shall be written; `x` itself is allowed.
+            Array that receives the result. It may be `x` itself.
 
         Returns
         -------
         DeviceArray
+            Of the shape and dtype of `x`, or `out`.
 
         Raises
         ------
         ValueError
             `out` has another shape than `x`.
         TypeError
-            `out` is no device array.
+            `out` is not a DeviceArray.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.permuted([[1, 2, 3], [4, 5, 6]], axis=1)
+        >>> clarray.sort(x, axis=1).tolist()
+        [[1, 2, 3], [4, 5, 6]]
         """
         array = as_array(x)
         if out is not None and not isinstance(out, DeviceArray):
@@ -138,21 +168,22 @@ class Orders(Uniform):
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Any:
-        """Choose among the numbers below `a`, or among the entries of an array along an axis.
+        """Choose integers below `a`, or entries of an array along an axis.
 
         Parameters
         ----------
         a : int or array_like
-            Strings and objects are chosen on the host.
+            Number of integers, or the array. Text and objects are chosen on the host.
         size : int or tuple of int, optional
-            How many; when None a number, or an entry of `a`.
+            Shape of the choice. None chooses a single integer or entry.
         replace : bool, optional
             Whether an entry may be chosen more than once.
-        p : array_like, optional
-            Probability of each entry, float64 (or a float32 array of the device's); equal ones when None.
+        p : (N,) array_like, optional
+            Probability of each of the N entries, in float64 (or a device array of float32). None makes all equal.
         axis : int, optional
+            Axis of the array whose entries are chosen.
         shuffle : bool, optional
-            Accepted for NumPy's sake: what is chosen is in random order.
+            Has no effect: the choice is always in random order.
 
         Returns
         -------
@@ -162,7 +193,16 @@ class Orders(Uniform):
         Raises
         ------
         ValueError
-            There are too few entries, or the probabilities are none.
+            There are fewer entries than chosen, or `p` is not a list of probabilities of the entries.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> len(set(rng.choice(5, size=3, replace=False).tolist()))
+        3
+        >>> rng.choice([10, 20, 30], size=4, p=[0, 1, 0]).tolist()
+        [20, 20, 20, 20]
         """
         shape = nodes.shape_of(size)
         count = math.prod(shape)

@@ -21,56 +21,83 @@ __all__ = ["Uniform"]
 
 
 class Uniform(Source):
-    """The methods that draw uniform numbers."""
+    """Draw uniform numbers and bytes."""
 
     @gives_numbers
     @one_hold("out")
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
-        """Draw floats of [0, 1), multiples of 2**-53 (float64) or 2**-24 (float32).
+        """Draw uniform floats of [0, 1).
 
         Parameters
         ----------
         size : int or tuple of int, optional
-            Shape; a number when None.
+            Shape of the result. None draws a single number.
         dtype : dtype, optional
             float64 or float32.
         out : DeviceArray, optional
-            Where the numbers shall be written.
+            Array of that dtype that receives the numbers. Its shape is the shape of the result.
 
         Returns
         -------
-        DeviceArray
+        float or DeviceArray
+            A float if neither `size` nor `out` is given. Numbers are multiples of 2**-53 (float64) or 2**-24 (float32).
 
         Raises
         ------
+        ValueError
+            `size` is not the shape of `out`.
         TypeError
-            The dtype is another one, or the device lacks it.
+            `dtype` is another dtype, or not the dtype of `out`, or the device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.random((2, 3))
+        >>> x.shape, bool(x.min() >= 0), bool(x.max() < 1)
+        ((2, 3), True, True)
         """
         draw = self._draw("random", (), size, dtype, out)
         return draw.result(draw.unit())
 
     @gives_numbers
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw floats of [low, high).
+        """Draw uniform floats of [low, high).
 
         Parameters
         ----------
         low, high : float or array_like
+            Bounds. `high` is not below `low`.
         size : int or tuple of int, optional
-            Shape; that of the parameters broadcast when None.
+            Shape of the result. None takes the broadcast shape of the bounds.
         dtype : dtype, optional
             float64 or float32.
 
         Returns
         -------
-        DeviceArray
+        float or DeviceArray
+            A float if `size` is None and the bounds are scalars.
 
         Raises
         ------
         ValueError
-            A bound `high` is below `low`.
+            A bound `high` is below its `low`, or a bound does not broadcast to `size`.
         OverflowError
-            Their difference is not finite.
+            A difference ``high - low`` is not finite.
+        TypeError
+            `dtype` is another dtype, or the device lacks float64.
+
+        Notes
+        -----
+        Bounds that are arrays are checked first, which waits for the device.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.uniform(1.0, 5.0, size=10000)
+        >>> bool(x.min() >= 1), bool(x.max() < 5), bool(abs(x.mean() - 3) < 0.1)
+        (True, True, True)
         """
         draw = self._draw("uniform", (low, high), size, dtype)
         start, end = draw.parameters
@@ -86,29 +113,30 @@ class Uniform(Source):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> DeviceArray:
-        """Draw integers of [low, high), or of [low, high] with `endpoint`, each as likely as any other.
+        """Draw integers of [low, high), or of [low, high] with `endpoint`, all with the same probability.
 
         Parameters
         ----------
         low, high : int or array_like of int
-            With one of them, it is the end and 0 is the start.
+            Bounds. If only one is given, it is the end, and 0 is the start.
         size : int or tuple of int, optional
-            Shape; that of the bounds broadcast when None.
+            Shape of the result. None takes the broadcast shape of the bounds.
         dtype : dtype, optional
             Any integer dtype, or bool.
         endpoint : bool, optional
-            Whether `high` is among them.
+            Whether `high` itself may be drawn.
 
         Returns
         -------
-        DeviceArray
+        int or DeviceArray
+            A single number if `size` is None and the bounds are scalars.
 
         Raises
         ------
         ValueError
-            A range is empty, or a bound does not fit the dtype.
+            A range is empty, a bound does not fit the dtype, or a bound does not broadcast to `size`.
         TypeError
-            The dtype is no integer's.
+            `dtype` is neither an integer dtype nor bool.
 
         Examples
         --------
@@ -133,7 +161,30 @@ class Uniform(Source):
         return _drawn_from(self._bit_generator.take, shape, first, end - first + endpoint, wanted)
 
     def bytes(self, length: Any) -> bytes:
-        """Draw `length` random bytes, as Python's ``bytes``."""
+        """Draw random bytes.
+
+        Parameters
+        ----------
+        length : int
+            Number of bytes.
+
+        Returns
+        -------
+        bytes
+            Python's ``bytes``, on the host.
+
+        Raises
+        ------
+        ValueError
+            `length` is negative.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> len(rng.bytes(4))
+        4
+        """
         length = c_integer(length)
         if length < 0:
             raise ValueError("negative dimensions are not allowed")

@@ -1,6 +1,6 @@
 """Run programs that are written for NumPy, unmodified, on a device: ``python -m clarray run script.py``.
 
-`install` does the same for the process that calls it: from then on ``import numpy`` means clarray in the user's own
+`install` does the same for the process that calls it: from then on, ``import numpy`` means clarray in the user's own
 modules. Installed libraries keep NumPy.
 """
 

@@ -23,16 +23,16 @@ _settings: dict[str, Any] = {}  # of `clarray.config`, likewise
 
 
 def install(*, device: Any = None, strict: bool = False, random: str = "numpy") -> None:
-    """Let ``import numpy`` mean clarray in the user's modules that are imported from now on.
+    """Make ``import numpy`` mean clarray in the user's modules that are imported from now on.
 
     Parameters
     ----------
     device : Device, str or int, optional
-        As `clarray.set_device` takes it; the process's when None.
+        Device of the program, as in `clarray.set_device`. None keeps the device of the process.
     strict : bool, default False
-        Raise where NumPy would compute on the host what clarray lacks.
+        Whether to raise an error where NumPy would compute on the host what clarray lacks.
     random : {'numpy', 'device'}
-        Whose numbers ``np.random`` draws: NumPy's, moved to the device, or those of `clarray.random`.
+        Source of the numbers of ``np.random``: NumPy, whose numbers are moved to the device, or `clarray.random`.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def install(*, device: Any = None, strict: bool = False, random: str = "numpy") 
 
     See Also
     --------
-    uninstall
+    uninstall : Undo this.
 
     Examples
     --------
@@ -65,7 +65,21 @@ def install(*, device: Any = None, strict: bool = False, random: str = "numpy") 
 
 
 def uninstall() -> None:
-    """Let ``import numpy`` mean NumPy again. Modules that are imported already keep clarray."""
+    """Make ``import numpy`` mean NumPy again. Modules that are imported already keep clarray.
+
+    See Also
+    --------
+    install : Make it mean clarray.
+
+    Examples
+    --------
+    >>> import clarray.run
+    >>> clarray.run.install()
+    >>> clarray.run.uninstall()
+    >>> import numpy
+    >>> numpy.ones(3).__class__.__module__
+    'numpy'
+    """
     restore_imports()
     modules.clear()
     options.clear()

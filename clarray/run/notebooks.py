@@ -15,9 +15,25 @@ __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let ``import numpy`` in cells, and in the user's modules, mean clarray.
+    """Make ``import numpy`` mean clarray in a notebook: in its cells, and in the user's modules.
 
-    Names of a notebook that are NumPy's modules already become clarray's.
+    IPython calls this for ``%load_ext clarray``. Names in the notebook that are NumPy's modules become clarray's.
+
+    Parameters
+    ----------
+    shell : IPython.core.interactiveshell.InteractiveShell
+        The notebook. Its attribute ``user_ns`` is the dictionary of its names.
+
+    Examples
+    --------
+    >>> import clarray.run
+    >>> import numpy
+    >>> from types import SimpleNamespace
+    >>> notebook = SimpleNamespace(user_ns={"np": numpy})
+    >>> clarray.run.load_ipython_extension(notebook)
+    >>> isinstance(notebook.user_ns["np"].ones(3), clarray.DeviceArray)
+    True
+    >>> clarray.run.unload_ipython_extension(notebook)
     """
     install()
     keep_arrays_in_forks()
@@ -27,7 +43,26 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Let ``import numpy`` mean NumPy again, and give the notebook's names NumPy's modules."""
+    """Make ``import numpy`` mean NumPy again in a notebook, and give its names NumPy's modules.
+
+    IPython calls this for ``%unload_ext clarray``.
+
+    Parameters
+    ----------
+    shell : IPython.core.interactiveshell.InteractiveShell
+        The notebook. Its attribute ``user_ns`` is the dictionary of its names.
+
+    Examples
+    --------
+    >>> import clarray.run
+    >>> import numpy
+    >>> from types import SimpleNamespace
+    >>> notebook = SimpleNamespace(user_ns={"np": numpy})
+    >>> clarray.run.load_ipython_extension(notebook)
+    >>> clarray.run.unload_ipython_extension(notebook)
+    >>> notebook.user_ns["np"] is numpy
+    True
+    """
     redirected = {id(module): sys.modules.get(name) for name, module in modules.items()}
     for name, value in list(shell.user_ns.items()):
         shell.user_ns[name] = redirected.get(id(value)) or value
