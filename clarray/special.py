@@ -390,20 +390,7 @@ def xlogy(x: Any, y: Any) -> DeviceArray:
 def xlog1py(x: Any, y: Any) -> DeviceArray:
     """Compute ``x * log(1 + y)``: 0 if `x` is zero, unless `y` is NaN. The result is accurate for a small `y`, too.
 
-    Parameters
-    ----------
-    x, y : array_like
-        Real numbers that broadcast.
-
-    Returns
-    -------
-    DeviceArray
-        float32 if that holds both dtypes, else float64.
-
-    Raises
-    ------
-    TypeError
-        An operand is complex, or the device lacks float64 that is needed.
+    The parameters, the result and the errors are as in `xlogy`.
 
     Examples
     --------
@@ -424,20 +411,7 @@ def rel_entr(x: Any, y: Any) -> DeviceArray:
 
     It is 0 if `x` is zero and `y` is not negative, and infinity of other numbers.
 
-    Parameters
-    ----------
-    x, y : array_like
-        Real numbers that broadcast.
-
-    Returns
-    -------
-    DeviceArray
-        float32 if that holds both dtypes, else float64.
-
-    Raises
-    ------
-    TypeError
-        An operand is complex, or the device lacks float64 that is needed.
+    The parameters, the result and the errors are as in `xlogy`.
 
     Examples
     --------
@@ -454,20 +428,7 @@ def kl_div(x: Any, y: Any) -> DeviceArray:
 
     It is `y` if `x` is zero and `y` is not negative, and infinity of other numbers.
 
-    Parameters
-    ----------
-    x, y : array_like
-        Real numbers that broadcast.
-
-    Returns
-    -------
-    DeviceArray
-        float32 if that holds both dtypes, else float64.
-
-    Raises
-    ------
-    TypeError
-        An operand is complex, or the device lacks float64 that is needed.
+    The parameters, the result and the errors are as in `xlogy`.
 
     Examples
     --------

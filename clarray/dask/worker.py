@@ -34,7 +34,7 @@ class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotation
     --------
     >>> import clarray.dask
     >>> from distributed import Client
-    >>> with Client(processes=False, dashboard_address=None) as client:  # doctest: +SKIP
+    >>> with Client(processes=False, dashboard_address=None) as client:
     ...     _ = client.register_plugin(clarray.dask.OpenCLPlugin())
     ...     print(clarray.dask.ones(1000, chunks=100).sum().compute())
     1000.0
@@ -60,7 +60,7 @@ class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotation
         --------
         >>> import clarray.dask
         >>> from distributed import Client
-        >>> with Client(processes=False, dashboard_address=None) as client:  # doctest: +SKIP
+        >>> with Client(processes=False, dashboard_address=None) as client:
         ...     (worker,) = client.cluster.workers.values()
         ...     clarray.dask.OpenCLPlugin().setup(worker)
         ...     print(clarray.dask.ones(1000, chunks=100).sum().compute())
@@ -120,7 +120,7 @@ def dask_setup(worker: Worker) -> None:
     --------
     >>> import clarray.dask
     >>> from distributed import Client
-    >>> with Client(processes=False, dashboard_address=None) as client:  # doctest: +SKIP
+    >>> with Client(processes=False, dashboard_address=None) as client:
     ...     (worker,) = client.cluster.workers.values()
     ...     clarray.dask.dask_setup(worker)
     ...     print(clarray.dask.ones(1000, chunks=100).sum().compute())

@@ -1,8 +1,6 @@
-"""Factorizations of matrices and what follows from them: on the device (`on_device`), or by NumPy's LAPACK on the host.
+"""Factorizations of matrices, and what follows from them, on the device (`on_device`) or by NumPy's LAPACK on the host.
 
-There is no OpenCL library to call (docs/linalg.rst says what was looked for). So what the device does not do itself is
-one call of `through_library`: NumPy's function of the same name reads the arrays, and what it returns or raises is
-returned, on the arrays' device, or raised.
+OpenCL has no library for them (docs/linalg.rst), so on the host `through_library` calls NumPy's function of that name.
 """
 
 from __future__ import annotations
@@ -122,8 +120,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     ----------
     a : (..., M, N) array_like
     mode : {'reduced', 'complete', 'r', 'raw'}
-        With ``K = min(M, N)``: 'reduced' gives Q (..., M, K) and R (..., K, N), 'complete' Q (..., M, M) and R
-        (..., M, N), 'r' only R, and 'raw' LAPACK's own result, h (..., N, M) and tau (..., K).
+        With ``K = min(M, N)``. 'reduced': Q (..., M, K) and R (..., K, N). 'complete': Q (..., M, M) and R (..., M, N).
+        'r': only R. 'raw': LAPACK's own result, h (..., N, M) and tau (..., K).
 
     Returns
     -------
@@ -150,8 +148,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     ----------
     a : (..., M, N) array_like
     full_matrices : bool
-        True gives U (..., M, M) and Vh (..., N, N). False gives U (..., M, K) and Vh (..., K, N), with
-        ``K = min(M, N)``.
+        True: U (..., M, M) and Vh (..., N, N). False: U (..., M, K) and Vh (..., K, N), with ``K = min(M, N)``.
     compute_uv : bool
         False computes and returns only S.
     hermitian : bool
@@ -190,8 +187,7 @@ def svdvals(x: Any, /) -> DeviceArray:
 
     Returns
     -------
-    (..., K) DeviceArray
-        Real, with ``K = min(M, N)``.
+    (..., K) DeviceArray, real, with ``K = min(M, N)``
 
     Examples
     --------
@@ -205,7 +201,7 @@ def svdvals(x: Any, /) -> DeviceArray:
 
 
 def eig(a: Any) -> Any:
-    """Compute eigenvalues and right eigenvectors of square matrices.
+    """Compute eigenvalues and right eigenvectors of square matrices, by NumPy on the host.
 
     Parameters
     ----------
@@ -222,10 +218,6 @@ def eig(a: Any) -> Any:
     LinAlgError
         A matrix is not square, a value is not finite, or the computation did not converge.
 
-    Notes
-    -----
-    NumPy computes this on the host.
-
     Examples
     --------
     >>> import clarray
@@ -238,16 +230,11 @@ def eig(a: Any) -> Any:
 
 
 def eigvals(a: Any) -> DeviceArray:
-    """Compute eigenvalues of square matrices, in no order; see `eig`.
-
-    Parameters
-    ----------
-    a : (..., M, M) array_like
+    """Compute eigenvalues of square matrices, in no order. The parameter is as in `eig`.
 
     Returns
     -------
-    (..., M) DeviceArray
-        Complex.
+    (..., M) DeviceArray, complex
 
     Examples
     --------
@@ -276,8 +263,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     Raises
     ------
     LinAlgError
-        A matrix is not square, the computation did not converge, or, on the device, an element of the triangle is not
-        finite.
+        A matrix is not square, the computation did not converge, or (on the device) an element is not finite.
 
     Examples
     --------
@@ -292,17 +278,11 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
-    """Compute eigenvalues of Hermitian matrices in ascending order; see `eigh`.
-
-    Parameters
-    ----------
-    a, UPLO
-        As in `eigh`.
+    """Compute eigenvalues of Hermitian matrices in ascending order. The parameters are as in `eigh`.
 
     Returns
     -------
-    (..., M) DeviceArray
-        Real.
+    (..., M) DeviceArray, real
 
     Examples
     --------
@@ -428,8 +408,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     Examples
     --------
     >>> import clarray
-    >>> line = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]
-    >>> x, residuals, rank, values = clarray.linalg.lstsq(line, [1.0, 3.0, 5.0])
+    >>> x, residuals, rank, values = clarray.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
     >>> x.round(6).tolist(), int(rank)
     ([1.0, 2.0], 2)
     """
