@@ -135,7 +135,7 @@ class Orders(Uniform):
         ValueError
             `out` has another shape than `x`.
         TypeError
-            `out` is not a DeviceArray.
+            `out` is not an array.
 
         Examples
         --------
