@@ -44,9 +44,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def smoke(session: nox.Session) -> None:
-    """The tests of every algorithm, the protocols and a few programs that a minute has room for."""
+    """Run the smoke set, about a minute: some tests of every algorithm, of the protocols and of programs."""
     install(session, "pocl,test")
-    session.run("python", "-m", "pytest", "-q", "-n", "2", "@tests/smoke.txt", *session.posargs)
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "-m", "smoke", *session.posargs)
 
 
 @nox.session

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,11 @@ os.environ.setdefault("CLARRAY_TRACEBACK", "full")
 
 # PoCL goes on after a division by zero, whose quotient another device may take for an address: here the process ends.
 os.environ.setdefault("POCL_SIGFPE_HANDLER", "0")
+
+# The smoke set: folders, files and tests. A test belongs to it if its id is a line of the file or begins with one of
+# SMOKE_STARTS.
+SMOKE = frozenset(Path(__file__).with_name("smoke.txt").read_text().splitlines())
+SMOKE_STARTS = tuple(line + end for line in SMOKE for end in "/:[")
 
 # A first call may build a program, so neither time per example nor slow generation says anything.
 _common = {
@@ -76,8 +82,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run whole tables of pairs too, a kernel for each")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Under `-m smoke` import the files of the smoke set only: to import all of them takes longer than the set."""
+    if config.option.markexpr != "smoke" or collection_path.suffix != ".py":
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    belongs = name.startswith(SMOKE_STARTS) or any(line.partition("::")[0] == name for line in SMOKE)
+    return None if belongs else True
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` reads the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what repeats with every pair what other tests ask of pairs that stand for all."""
+    """Mark the smoke set. Leave out exhaustive tests, unless asked: other tests cover pairs that stand for all."""
+    for item in items:
+        if item.nodeid in SMOKE or item.nodeid.startswith(SMOKE_STARTS):
+            item.add_marker("smoke")
     if config.getoption("--exhaustive"):
         return
     left_out = [item for item in items if item.get_closest_marker("exhaustive")]

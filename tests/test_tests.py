@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -54,6 +56,27 @@ def test_the_smoke_set_is_there() -> None:
         path, _, test = line.partition("::")
         assert (ROOT / path).exists(), line
         assert not test or f"def {test.partition('[')[0]}(" in (ROOT / path).read_text(), line
+
+
+def test_the_smoke_mark_takes_what_the_lines_name() -> None:
+    """A line is an argument of pytest too, and both ways collect the same tests."""
+    folders = (
+        "tests/engine/expr",
+        "tests/device/random",
+        "tests/device/algorithms/test_matmul.py",
+        "tests/test_names.py",
+    )
+    lines = [line for line in SMOKE if line.startswith(folders)]
+    marked = collected("-m", "smoke", *folders)
+    assert marked == collected(*lines)
+    assert len(marked) > len(lines) > 5
+
+
+def collected(*arguments: str) -> set[str]:
+    """Return the ids of the tests that pytest collects."""
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {line for line in done.stdout.splitlines() if "::" in line}
 
 
 ALGORITHMS = [
