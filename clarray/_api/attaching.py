@@ -1,7 +1,7 @@
 """DeviceArray's operators, methods and protocols: functions of the modules below, which here become its own.
 
 The array itself stands at the bottom, and all of NumPy's chapters are built on it; so its methods come last. Where a
-method has the function's signature it is the function; the others are written out here.
+method has the function's signature it is the function. `clarray._api.ndarray_methods` has the other ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api import dlpack, interactive, notebook, protocols
+from clarray._api import dlpack, interactive, ndarray_methods, notebook, protocols
 from clarray._api.explain import explain
 from clarray._api.operator_table import operator_methods
 from clarray._api.operators import short_calls
@@ -22,7 +22,6 @@ from clarray._core.device_array import DeviceArray, is_number, seen_as
 from clarray._core.host_fallback import method_with_host_fallback
 from clarray._core.numbers import NUMBER_ATTRIBUTES
 from clarray._core.own_frames import boundary, hide_own_frames
-from clarray._engine.expr.view import check_order
 from clarray._engine.speedups import accelerated, core
 from clarray._numpy.creation import files
 from clarray._numpy.indexing import gathering, masking, selecting, subscripts
@@ -34,39 +33,7 @@ from clarray._numpy.sorting import sorting
 
 __all__: list[str] = []
 
-# Methods whose signature is not the function's ------------------------------------------------------
-
-
-def reshape(self: DeviceArray, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
-    """Another shape, as a view where possible; see `clarray.reshape`."""
-    wanted = shape[0] if len(shape) == 1 else shape
-    return shapes.reshape(self, wanted, order, copy=copy)
-
-
-def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
-    """Permuted axes, as a view."""
-    wanted = axes[0] if len(axes) == 1 else (axes or None)
-    return shapes.transpose(self, wanted)
-
-
-def to_numpy(self: DeviceArray, dtype: Any = None, copy: bool = True) -> np.ndarray:
-    """The values on the host, by the name that pandas, Polars and matplotlib know; always a copy. See `asnumpy`."""
-    found = conversion.asnumpy(self)
-    return found if dtype is None else found.astype(dtype, copy=False)
-
-
-def set_from_host(self: DeviceArray, arr: Any) -> None:
-    """Take the values of an ndarray of the same shape, by CuPy's name for ``x[...] = arr``."""
-    if np.shape(arr) != self.shape:
-        raise ValueError(f"shape mismatch: an array of {self.shape} takes no values of {np.shape(arr)}")
-    subscripts.setitem(self, ..., arr)
-
-
-def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
-    """A copy with memory of its own; a number, which nothing changes, is its own copy."""
-    if not self._node.shape and is_number(self):
-        return self
-    return creation.copy(self, check_order(order))
+# Methods of Python's and NumPy's protocols ----------------------------------------------------------
 
 
 def __copy__(self: DeviceArray) -> DeviceArray:
@@ -75,126 +42,6 @@ def __copy__(self: DeviceArray) -> DeviceArray:
 
 def __deepcopy__(self: DeviceArray, memo: Any) -> DeviceArray:
     return creation.copy(self, "K")
-
-
-def fill(self: DeviceArray, value: Any) -> None:
-    """Set every element to one number."""
-    if np.ndim(value):  # NumPy says which error that is, or whether it is none
-        cell = np.empty((), self.dtype)
-        cell.fill(np.empty(value.shape) if isinstance(value, DeviceArray) else value)
-        value = cell
-    subscripts.setitem(self, ..., value)
-
-
-def compress(self: DeviceArray, condition: Any, axis: Any = None, out: Any = None) -> DeviceArray:
-    """The elements, or the slices along an axis, where a condition holds; see `clarray.compress`."""
-    return masking.compress(condition, self, axis, out)
-
-
-def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> None:
-    """Write values at positions that count all elements in C order; see `clarray.put`.
-
-    Parameters
-    ----------
-    indices : array_like of int
-    values : array_like
-        Repeated where there are fewer than positions; of positions that repeat the last one counts.
-    mode : {'raise', 'wrap', 'clip'}
-        For positions out of bounds.
-    """
-    gathering.put(self, indices, values, mode)
-
-
-def choose(self: DeviceArray, *choices: Any, out: Any = None, mode: str = "raise") -> DeviceArray:
-    """What each element chooses of the choices, given one after another or as one sequence; see `clarray.choose`."""
-    return selecting.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
-
-
-def clip(self: DeviceArray, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> DeviceArray:
-    """Values limited to an interval; see `clarray.clip`."""
-    return selecting.clip(self, min, max, out, **kwargs)
-
-
-def conj(self: DeviceArray) -> DeviceArray:
-    """Complex conjugates; of real numbers the array itself."""
-    array: Any = self
-    return np.conjugate(array) if array.dtype.kind == "c" else array
-
-
-def tolist(self: DeviceArray) -> Any:
-    """Nested lists of Python scalars."""
-    return conversion.asnumpy(self).tolist()
-
-
-def tobytes(self: DeviceArray, order: Any = "C") -> bytes:
-    """The elements' bytes, copied to the host."""
-    if order in ("A", "a"):  # of the array, not of its copy, which lies closer
-        order = "F" if self.flags.fnc else "C"
-    return np.asarray(self).tobytes(order)
-
-
-def dumps(self: DeviceArray) -> bytes:
-    """The array's pickle."""
-    return pickle.dumps(self)
-
-
-def setfield(self: DeviceArray, val: Any, dtype: Any, offset: int = 0) -> None:
-    """Write to the part of every element that `getfield` gives.
-
-    Parameters
-    ----------
-    val : array_like
-        Broadcast to the array's shape.
-    dtype : dtype
-        Of the part.
-    offset : int, optional
-        Where it begins in the element, in bytes.
-
-    Raises
-    ------
-    ValueError
-        The part lies outside the element, or where a device cannot read such elements.
-    """
-    subscripts.setitem(reinterpreting.getfield(self, dtype, offset), ..., val)
-
-
-def resize(self: DeviceArray, *new_shape: Any, refcheck: bool = True) -> None:
-    """Another shape and size in place, zeros at the end; views of the array keep the memory it had.
-
-    Parameters
-    ----------
-    *new_shape : int, or sequence of int
-    refcheck : bool, optional
-        Accepted for NumPy's sake.
-
-    Raises
-    ------
-    ValueError
-        An extent is negative, or the array does not own its memory, or has gaps in it.
-    """
-    reinterpreting.resize(self, new_shape)
-
-
-def to_device(self: DeviceArray, device: Any, /, *, stream: None = None) -> DeviceArray:
-    """The array on another device, or itself where it is there; see the Array API standard.
-
-    Parameters
-    ----------
-    device : Device, str or int
-    stream : None
-
-    Returns
-    -------
-    DeviceArray
-
-    Raises
-    ------
-    ValueError
-        There is no such device, or a stream is given: clarray orders the work of a device itself.
-    """
-    if stream is not None:
-        raise ValueError("stream must be None: clarray orders the work of a device itself")
-    return creation.asarray(self, device=device)
 
 
 def __delitem__(self: DeviceArray, key: Any) -> None:
@@ -292,11 +139,11 @@ _METHODS: dict[str, Any] = {
     "cumsum": scans.cumsum,
     "cumprod": scans.cumprod,
     # choosing, sorting, products, values
-    "compress": compress,
+    "compress": ndarray_methods.compress,
     "nonzero": masking.nonzero,
     "take": gathering.take,
-    "put": put,
-    "choose": choose,
+    "put": ndarray_methods.put,
+    "choose": ndarray_methods.choose,
     "sort": sorting.sort_in_place,
     "argsort": sorting.argsort,
     "partition": sorting.partition_in_place,
@@ -304,39 +151,39 @@ _METHODS: dict[str, Any] = {
     "searchsorted": sorting.searchsorted,
     "dot": products.dot,
     "trace": products.trace,
-    "clip": clip,
+    "clip": ndarray_methods.clip,
     "round": selecting.round,
-    "conj": conj,
-    "conjugate": conj,
+    "conj": ndarray_methods.conj,
+    "conjugate": ndarray_methods.conj,
     "repeat": repeating.repeat,
     # shape and memory
-    "reshape": reshape,
+    "reshape": ndarray_methods.reshape,
     "ravel": shapes.ravel,
     "flatten": shapes.flatten,
-    "transpose": transpose,
+    "transpose": ndarray_methods.transpose,
     "swapaxes": shapes.swapaxes,
     "squeeze": shapes.squeeze,
     "diagonal": shapes.diagonal,
-    "copy": copy,
+    "copy": ndarray_methods.copy,
     "astype": conversion.astype,
-    "fill": fill,
+    "fill": ndarray_methods.fill,
     "view": reinterpreting.view,
     "getfield": reinterpreting.getfield,
-    "setfield": setfield,
+    "setfield": ndarray_methods.setfield,
     "byteswap": reinterpreting.byteswap,
-    "resize": resize,
+    "resize": ndarray_methods.resize,
     "setflags": layout_flags.setflags,
-    "to_device": to_device,
+    "to_device": ndarray_methods.to_device,
     # to the host
     "get": conversion.asnumpy,
-    "set": set_from_host,
-    "to_numpy": to_numpy,
+    "set": ndarray_methods.set_from_host,
+    "to_numpy": ndarray_methods.to_numpy,
     "item": conversion.item,
-    "tolist": tolist,
-    "tobytes": tobytes,
+    "tolist": ndarray_methods.tolist,
+    "tobytes": ndarray_methods.tobytes,
     "tofile": files.tofile,
     "dump": files.dump,
-    "dumps": dumps,
+    "dumps": ndarray_methods.dumps,
     "explain": explain,
     # Python's protocols
     "__getitem__": subscripts.getitem,
@@ -376,7 +223,6 @@ _METHODS: dict[str, Any] = {
 
 
 def _data(self: DeviceArray) -> memoryview:
-    """A copy of the elements on the host as a read-only memoryview; `clarray.asarray` shares memory."""
     host: Any = conversion.asnumpy(self)  # before Python 3.12 no ndarray is a Buffer
     return memoryview(host).toreadonly()
 
@@ -390,13 +236,93 @@ def _set_flat(self: DeviceArray, value: Any) -> None:
 
 
 _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
-    "T": (_transposed, None, "The transpose, as a view."),
-    "mT": (shapes.matrix_transpose, None, "The transpose of the last two axes, as a view."),
-    "real": (shapes.real, shapes.set_real, "The real part, as a view."),
-    "imag": (shapes.imag, shapes.set_imag, "The imaginary part: a view, or of reals read-only zeros."),
-    "flat": (flatiter, _set_flat, "The elements on one axis, in C order: to be indexed, written and gone through."),
-    "flags": (layout_flags.Flags, None, "Memory layout and whether it may be written, as NumPy's ``flags``."),
-    "data": (_data, None, _data.__doc__ or ""),
+    "T": (
+        _transposed,
+        None,
+        """A view with the axes in reverse order.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.asarray([[1, 2], [3, 4]]).T.tolist()
+        [[1, 3], [2, 4]]
+        """,
+    ),
+    "mT": (
+        shapes.matrix_transpose,
+        None,
+        """A view with the last two axes exchanged.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros((5, 2, 3)).mT.shape
+        (5, 3, 2)
+        """,
+    ),
+    "real": (
+        shapes.real,
+        shapes.set_real,
+        """The real parts: a view of a complex array, and any other array itself. Can be set.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.asarray([1 + 2j, 3 + 4j]).real
+        array([1., 3.])
+        """,
+    ),
+    "imag": (
+        shapes.imag,
+        shapes.set_imag,
+        """The imaginary parts: a view of a complex array, which can be set, and read-only zeros for any other.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.asarray([1 + 2j, 3 + 4j]).imag
+        array([2., 4.])
+        """,
+    ),
+    "flat": (
+        flatiter,
+        _set_flat,
+        """A view of the elements along one axis in C order, to index, to write and to iterate over.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.asarray([[1, 2], [3, 4]])
+        >>> x.flat[1:3] = 0
+        >>> x.tolist()
+        [[1, 0], [0, 4]]
+        """,
+    ),
+    "flags": (
+        layout_flags.Flags,
+        None,
+        """The memory layout, and whether the elements may be written. See `numpy.ndarray.flags`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> flags = clarray.zeros((2, 3)).T.flags
+        >>> flags.c_contiguous, flags.f_contiguous, flags.writeable
+        (False, True, True)
+        """,
+    ),
+    "data": (
+        _data,
+        None,
+        """A copy of the elements on the host, as a read-only memoryview.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.asarray([[1, 2], [3, 4]]).data.tolist()
+        [[1, 2], [3, 4]]
+        """,
+    ),
     "__array_interface__": (conversion.array_interface, None, conversion.array_interface.__doc__ or ""),
 }
 

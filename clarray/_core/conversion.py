@@ -81,12 +81,12 @@ def scalar(array: DeviceArray, kind: str) -> Any:
 
 
 def item(array: DeviceArray, *args: Any) -> Any:
-    """One element as a Python scalar; evaluates the array and waits for it.
+    """Return one element as a Python scalar. Computes the array and waits for the value.
 
     Parameters
     ----------
     *args : int or tuple of int
-        Nothing for an array of one element; a position that counts elements in C order, or an index along each axis.
+        Nothing for an array of one element. Else a position that counts the elements in C order, or one index per axis.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def item(array: DeviceArray, *args: Any) -> Any:
     Raises
     ------
     ValueError
-        The array has several elements and none is named, or there are not as many indices as axes.
+        The array has several elements and no position is given, or the number of indices is not the number of axes.
     IndexError
-        There is no such element.
+        The position is out of bounds.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def portable(array: DeviceArray) -> np.ndarray:
 
 
 def asnumpy(a: Any) -> np.ndarray:
-    """Copy an array to the host, waiting for its value.
+    """Copy an array to the host as a NumPy array. Computes the array and waits for its value.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def asnumpy(a: Any) -> np.ndarray:
     Returns
     -------
     ndarray
-        New, in the array's memory order.
+        A new array of the same shape, dtype and memory order.
 
     Examples
     --------
@@ -322,21 +322,22 @@ def astype(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Converted to a dtype; see `numpy.ndarray.astype`.
+    """Convert the elements to a dtype. See `numpy.ndarray.astype`.
 
     Parameters
     ----------
     dtype : dtype
+        Type of the result's elements.
     order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K': as it is.
+        Memory layout. 'K' keeps the array's.
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
-        Which conversions are allowed.
+        Which conversions are allowed. 'unsafe' (the default) allows all.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
     copy : bool, optional
-        False gives the array itself where nothing has to change.
+        False returns the array itself if nothing has to change.
     device : Device, str or int, optional
-        Where the result shall be; the array's device when None.
+        Where to put the result. The array's device by default.
 
     Returns
     -------
@@ -345,7 +346,13 @@ def astype(
     Raises
     ------
     TypeError
-        `casting` does not allow it, or the device has no such dtype.
+        `casting` does not allow the conversion, or the device does not support the dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray([1.7, -2.3]).astype(int)
+    array([ 1, -2])
     """
     wanted = np.dtype(dtype)
     if casting != "unsafe" or array.dtype.kind != "c":  # which is all that could warn

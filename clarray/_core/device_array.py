@@ -65,26 +65,26 @@ def class_of(array: DeviceArray) -> type:
 
 @laid_out
 class DeviceArray(Methods):
-    """An n-dimensional array on an OpenCL device; see `clarray.array` and `clarray.asarray`.
+    """Hold an n-dimensional array on an OpenCL device. Usually made by `clarray.array` or `clarray.asarray`.
 
-    It behaves as `numpy.ndarray` does. Operations return at once: their result is pending until a value is needed,
-    and what is pending is computed in as few passes over memory as possible.
+    It behaves as `numpy.ndarray` does. Operations return at once: their result is pending until a value is needed.
+    Pending operations are then computed in as few passes over memory as possible.
 
     Parameters
     ----------
     shape : int or sequence of int
     dtype : dtype, optional
+        Type of the elements, float64 by default.
     buffer : DeviceArray or bytes-like, optional
-        Whose memory the array looks at, where `clarray.asarray` would share it; without one the memory is new, and
-        its elements are whatever it held.
+        Memory to view, if `clarray.asarray` would share it. New memory with arbitrary values by default.
     offset : int, optional
-        Where in the buffer the first element is, in bytes.
+        Position of the first element in the buffer, in bytes.
     strides : sequence of int, optional
-        Bytes from one element to the next along each axis.
+        Bytes from one element to the next along each axis. Contiguous by default.
     order : {'C', 'F'}, optional
-        Layout, where no strides are given.
+        Memory layout if no strides are given.
     device : Device, str or int, optional
-        The buffer's, or the current device, when None.
+        Where to make the array: the buffer's device by default, or the current device without a buffer.
 
     Examples
     --------
@@ -109,48 +109,114 @@ class DeviceArray(Methods):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the axes. Asking for it evaluates a value whose size a mask decides."""
+        """The length of each axis, as a tuple of int.
+
+        The size of ``x[mask]`` depends on the mask. Reading its shape computes it and waits.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros((2, 3)).shape
+        (2, 3)
+        """
         return self._node.shape
 
     @property
     def dtype(self) -> np.dtype:
-        """Type of the elements."""
+        """The type of the elements, as a `numpy.dtype`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros(3, clarray.float32).dtype
+        dtype('float32')
+        """
         return self._node.dtype
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
+        """The number of axes.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros((2, 3)).ndim
+        2
+        """
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """Number of elements."""
+        """The number of elements.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros((2, 3)).size
+        6
+        """
         return self._node.size
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
+        """The size of one element in bytes.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros(3, clarray.float32).itemsize
+        4
+        """
         return self._node.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The size of all elements together in bytes.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros((2, 3), clarray.float32).nbytes
+        24
+        """
         return self.size * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from one element to the next along each axis; evaluates the array."""
+        """The bytes from one element to the next along each axis, as a tuple of int. Computes a pending array.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros((2, 3), clarray.float32).strides
+        (12, 4)
+        """
         itemsize = self.itemsize
         return tuple(s * itemsize for s in evaluate(self._node).strides)
 
     @property
     def base(self) -> Any:
-        """The array whose memory this one is a view of, or None."""
+        """The array whose memory this array is a view of, or None if it is no view.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.arange(4).evaluate()
+        >>> x[1:].base is x, x.base
+        (True, None)
+        """
         return self._base
 
     @property
     def device(self) -> Device:
-        """The device the array is on."""
+        """The device that the array is on.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.zeros(3, device=0).device is clarray.devices()[0]
+        True
+        """
         return device_of(self._node.inputs or (self._node,))
 
     def __len__(self) -> int:
@@ -160,12 +226,44 @@ class DeviceArray(Methods):
         return shape[0]
 
     def check_writeable(self, message: str = "assignment destination is read-only") -> None:
-        """Raise ValueError for a read-only array (a broadcast view, a read-only host array)."""
+        """Raise ValueError if the array is read-only, as a broadcast view or an array on read-only host memory is.
+
+        Parameters
+        ----------
+        message : str, optional
+            The text of the error.
+
+        Raises
+        ------
+        ValueError
+            The array is read-only.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.broadcast_to([1, 2], (3, 2)).check_writeable()
+        Traceback (most recent call last):
+            ...
+        ValueError: assignment destination is read-only
+        """
         if not is_writeable(self):
             raise ValueError(message)
 
     def evaluate(self) -> DeviceArray:
-        """Compute the value into memory now; returns the array itself, without waiting."""
+        """Start to compute a pending array now, without waiting for the result.
+
+        Returns
+        -------
+        DeviceArray
+            The array itself. Its value is in memory as soon as the device has finished.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = (clarray.arange(3) * 2).evaluate()
+        >>> x
+        array([0, 2, 4])
+        """
         evaluate(self._node)
         return self
 

@@ -21,31 +21,39 @@ _LETTERS = {
 
 
 class Flags:
-    """Layout of an array's memory, by attribute or by NumPy's names in capitals; see `numpy.ndarray.flags`."""
+    """Describe the memory layout of an array, as attributes or by NumPy's names in capitals. See `numpy.ndarray.flags`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> flags = clarray.zeros((2, 3)).T.flags
+    >>> flags.f_contiguous, flags["C_CONTIGUOUS"]
+    (True, False)
+    """
 
     def __init__(self, array: DeviceArray) -> None:
         self._array = array
 
     @property
     def c_contiguous(self) -> bool:
-        """Whether the elements lie one after the other in C order."""
+        """Whether the elements are contiguous in C order (row-major)."""
         return view_of(self._array).contiguous
 
     @property
     def f_contiguous(self) -> bool:
-        """Whether the elements lie one after the other in Fortran order."""
+        """Whether the elements are contiguous in Fortran order (column-major)."""
         return view_of(self._array).f_contiguous
 
     @property
     def owndata(self) -> bool:
-        """Whether the memory is the array's own."""
+        """Whether the array owns its memory: it is no view, and the memory is not shared with the host."""
         memory = self._array.evaluate()._node.memory
         assert memory is not None
         return self._array.base is None and not memory.shared
 
     @property
     def writeable(self) -> bool:
-        """Whether elements may be written; it can be set."""
+        """Whether the elements may be written. Can be set."""
         return is_writeable(self._array)
 
     @writeable.setter
@@ -97,21 +105,29 @@ class Flags:
 
 
 def setflags(array: DeviceArray, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    """Set whether an array may be written; the other flags follow from its memory.
+    """Make the array read-only, or writeable again.
 
     Parameters
     ----------
     write : bool, optional
-        Whether elements may be written; as it is when None.
+        Whether the elements may be written. None leaves this as it is.
     align : bool, optional
-        True or None: the arrays of a device are aligned.
+        True or None. Arrays on a device are always aligned.
     uic : bool, optional
-        False or None: no array stands in for another one.
+        False or None. Accepted for compatibility with NumPy.
 
     Raises
     ------
     ValueError
-        The array cannot be what is asked: writeable where its memory or its base is not, not aligned, or a stand-in.
+        `write` is true, but the array's memory or its base is read-only. Or `align` is false, or `uic` is true.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(3)
+    >>> x.setflags(write=False)
+    >>> x.flags.writeable
+    False
     """
     if write is not None:
         array.flags.writeable = bool(write)

@@ -29,13 +29,25 @@ def is_repeated(ufunc: np.ufunc, operand: Any, other: Any) -> bool:
     return ufunc is np.multiply and isinstance(other, _REPEATED) and is_number(operand)
 
 
-def _attribute(name: str) -> property:
+def _attribute(name: str, summary: str, example: str) -> property:
     def read(self: DeviceArray) -> Any:
         if is_number(self):
             return getattr(numpy_scalar(self._node), name)
         raise AttributeError(f"'DeviceArray' object has no attribute {name!r}")
 
-    return property(read, doc=f"``{name}`` of NumPy's scalar, for a number; arrays have none.")
+    return property(read, doc=_DOCUMENTATION.format(summary=summary, name=name, example=example))
+
+
+_DOCUMENTATION = """{summary}
+
+A number, which is what a reduction over all axes returns, has ``{name}`` as NumPy's scalar has. It waits for the value.
+Any other array raises AttributeError.
+
+Examples
+--------
+>>> import clarray
+{example}
+"""
 
 
 def _rounding(function: Callable[[Any], Any]) -> Callable[[DeviceArray], Any]:
@@ -46,10 +58,41 @@ def _rounding(function: Callable[[Any], Any]) -> Callable[[DeviceArray], Any]:
 
 
 NUMBER_ATTRIBUTES: dict[str, Any] = {
-    **{
-        name: _attribute(name)
-        for name in ("as_integer_ratio", "is_integer", "hex", "fromhex", "bit_count", "numerator", "denominator")
-    },
+    "as_integer_ratio": _attribute(
+        "as_integer_ratio",
+        "Return two integers whose ratio is exactly the number.",
+        ">>> clarray.asarray([2.5, 3.0]).sum().as_integer_ratio()\n(11, 2)",
+    ),
+    "is_integer": _attribute(
+        "is_integer",
+        "Return whether the number is a whole number.",
+        ">>> clarray.asarray([2.5, 3.5]).sum().is_integer()\nTrue",
+    ),
+    "hex": _attribute(
+        "hex",
+        "Format the float as hexadecimal text.",
+        ">>> clarray.asarray([2.5, 3.0]).sum().hex()\n'0x1.6000000000000p+2'",
+    ),
+    "fromhex": _attribute(
+        "fromhex",
+        "Convert hexadecimal text to a float.",
+        ">>> float(clarray.asarray([2.5, 3.0]).sum().fromhex('0x1.8p+1'))\n3.0",
+    ),
+    "bit_count": _attribute(
+        "bit_count",
+        "Count the bits that are 1 in the absolute value of the integer.",
+        ">>> int(clarray.asarray([3, 4]).sum().bit_count())\n3",
+    ),
+    "numerator": _attribute(
+        "numerator",
+        "The integer itself, as the numerator of a fraction.",
+        ">>> int(clarray.asarray([3, 4]).sum().numerator)\n7",
+    ),
+    "denominator": _attribute(
+        "denominator",
+        "The denominator of the integer as a fraction: 1.",
+        ">>> int(clarray.asarray([3, 4]).sum().denominator)\n1",
+    ),
     "__trunc__": _rounding(math.trunc),
     "__floor__": _rounding(math.floor),
     "__ceil__": _rounding(math.ceil),

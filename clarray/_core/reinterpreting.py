@@ -17,26 +17,33 @@ from clarray._engine.expr.view import Shape, View, as_shape, contiguous
 
 @keeps_numbers
 def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:
-    """The same memory as elements of another dtype, as an array of another class; see `numpy.ndarray.view`.
+    """View the array's memory as another dtype or class, without a copy. See `numpy.ndarray.view`.
 
     Parameters
     ----------
     dtype : dtype or class, optional
-        Of the elements, as they are when None; or the class, in the place of `type`.
+        Type of the view's elements. The array's own by default. A subclass of DeviceArray is taken as `type`.
     type : class, optional
-        A subclass of DeviceArray.
+        Class of the view: a subclass of DeviceArray.
 
     Returns
     -------
     DeviceArray
+        An array that shares the memory. The bytes are the same, the elements are not converted.
 
     Raises
     ------
     ValueError
-        As NumPy: the last axis is not contiguous, or does not hold a whole number of elements. Also where an
-        element would begin in the middle of one, which a device cannot read.
+        As in NumPy: the last axis is not contiguous, or its bytes are no whole number of elements. Also if an element
+        would not begin at a multiple of its size, which a device cannot read.
     TypeError
-        The device has no such dtype, or the class is none of device arrays.
+        The device does not support the dtype, or the class is no subclass of DeviceArray.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray([1.0], clarray.float32).view(clarray.uint32).tolist()
+    [1065353216]
     """
     dtype, kind = dtype_and_class(dtype, type)
     made = _of_dtype(array, dtype)
@@ -79,25 +86,32 @@ def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
 
 
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
-    """A part of every element as a view of another dtype; see `numpy.ndarray.getfield`.
+    """View a part of every element as another dtype. See `numpy.ndarray.getfield`.
 
     Parameters
     ----------
     dtype : dtype
-        Of the part.
+        Type of the part.
     offset : int, optional
-        Where it begins in the element, in bytes.
+        Where the part begins within the element, in bytes.
 
     Returns
     -------
     DeviceArray
+        A view.
 
     Raises
     ------
     ValueError
-        The part lies outside the element, or where a device cannot read such elements.
+        The part is not inside the element, or does not begin at a multiple of its size, which a device cannot read.
     TypeError
-        The device has no such dtype.
+        The device does not support the dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray([1 + 2j, 3 + 4j]).getfield(clarray.float64, 8)
+    array([2., 4.])
     """
     layout, size = view_of(array), array.dtype.itemsize
     wanted = device_dtype(dtype, array.device)
@@ -113,12 +127,12 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
 
 @keeps_numbers
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
-    """Reverse the bytes of every element, in a copy or in place; see `numpy.ndarray.byteswap`.
+    """Reverse the bytes of every element, in a copy or in place. See `numpy.ndarray.byteswap`.
 
     Parameters
     ----------
     inplace : bool, optional
-        Whether to write to the array, and return it.
+        True writes to the array itself and returns it. False (the default) returns a copy.
 
     Returns
     -------
@@ -127,7 +141,13 @@ def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     Raises
     ------
     ValueError
-        The array that shall be written is read-only.
+        `inplace` is true, but the array is read-only.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray([1, 256], clarray.int16).byteswap().tolist()
+    [256, 1]
     """
     if not inplace:
         array = asarray(array)  # of a number an array, whose parts may be written
