@@ -61,6 +61,7 @@ from clarray._numpy.indexing.masking import *  # noqa: F403
 from clarray._numpy.indexing.selecting import *  # noqa: F403
 from clarray._numpy.indexing.subscripts import *  # noqa: F403
 from clarray._numpy.manipulation.joining import *  # noqa: F403
+from clarray._numpy.manipulation.ranks import *  # noqa: F403
 from clarray._numpy.manipulation.repeating import *  # noqa: F403
 from clarray._numpy.manipulation.shapes import *  # noqa: F403
 from clarray._numpy.products.products import *  # noqa: F403
@@ -92,6 +93,7 @@ if _t.TYPE_CHECKING:
     from clarray._numpy.indexing.index_tables import *  # noqa: F403
     from clarray._numpy.indexing.index_tricks import *  # noqa: F403
     from clarray._numpy.indexing.iterating import *  # noqa: F403
+    from clarray._numpy.indexing.triangles import *  # noqa: F403
     from clarray._numpy.kernels.kernels import *  # noqa: F403
     from clarray._numpy.kernels.raw import *  # noqa: F403
     from clarray._numpy.manipulation.applying import *  # noqa: F403

@@ -18,7 +18,8 @@ from clarray._engine.expr.node import Node
 from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.manipulation import joining
-from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to
+from clarray._numpy.manipulation.ranks import atleast_1d
+from clarray._numpy.manipulation.shapes import broadcast_to
 from clarray._numpy.math.convolution import convolve
 from clarray._numpy.math.logic import isclose
 from clarray._numpy.reduction import reductions

@@ -21,7 +21,8 @@ from clarray._engine.expr.view import as_count
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
 from clarray._engine.speedups import recorded
-from clarray._numpy.manipulation.shapes import broadcast_arrays, expand_dims, moveaxis
+from clarray._numpy.manipulation.ranks import broadcast_arrays
+from clarray._numpy.manipulation.shapes import expand_dims, moveaxis
 
 __all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace", "meshgrid"]
 
@@ -52,18 +53,19 @@ def arange(
     device: Any = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make evenly spaced values from `start` (0) to before `stop`.
+    """Make evenly spaced values from `start` up to, but not including, `stop`.
 
     Parameters
     ----------
     start, stop, step : number
-        With one of them, it is `stop`. Floats: `linspace` says how many values there will be.
+        A single number is `stop`. `start` is 0 and `step` is 1 by default. With floats use `linspace`, as rounding may
+        add or drop the last value.
     dtype : dtype, optional
-        Of the numbers when None: int64 or float64 for Python's.
+        Type of the values. By default that of the numbers: int64 or float64 for Python's.
     device : Device, str or int, optional
-        The current device when None.
+        Where to make the array. The current device by default.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -72,7 +74,7 @@ def arange(
     Raises
     ------
     TypeError
-        There is no `stop`, or the device has no such dtype.
+        `stop` is missing, or the device does not support the dtype.
 
     Examples
     --------
@@ -150,19 +152,19 @@ def linspace(
     Parameters
     ----------
     start, stop : array_like
-        The ends; arrays give as many sequences, laid along `axis`.
+        The ends. Arrays make one sequence per element, along `axis`.
     num : int, optional
-        How many values.
+        Number of values.
     endpoint : bool, optional
-        Whether `stop` is the last one.
+        Whether `stop` is the last value.
     retstep : bool, optional
-        Whether to return the spacing too.
+        Whether to return the spacing as well.
     dtype : dtype, optional
-        Of the ends when None, at least float64.
+        Type of the values. By default that of the ends, at least float64.
     axis : int, optional
-        Where the values lie when the ends are arrays.
+        Axis of the sequences if the ends are arrays.
     device : Device, str or int, optional
-        The current device when None.
+        Where to make the array. By default that of the ends, or the current device.
 
     Returns
     -------
@@ -249,26 +251,26 @@ def logspace(
 ) -> DeviceArray:
     """Make `num` values from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
 
+    Further parameters as in `linspace`.
+
     Parameters
     ----------
     start, stop : array_like
-        The exponents of the ends; arrays give as many sequences, laid along `axis`.
-    num : int, optional
-        How many values.
+        The exponents of the ends.
     endpoint : bool, optional
-        Whether ``base**stop`` is the last one.
+        Whether ``base**stop`` is the last value.
     base : array_like, optional
-        What is raised to the exponents.
-    dtype : dtype, optional
-        Of the ends when None, at least float64.
-    axis : int, optional
-        Where the values lie when the ends are arrays.
-    device : Device, str or int, optional
-        The current device when None.
+        The base of the powers.
 
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.logspace(0, 3, 4)
+    array([   1.,   10.,  100., 1000.])
     """
     if any(isinstance(x, DeviceArray) for x in (start, stop, base)):
         if np.ndim(base):  # it counts as an end does: all three are broadcast, and the values lie along another axis
@@ -299,22 +301,14 @@ def geomspace(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make `num` values from `start` to `stop`, each the same multiple of the one before.
+    """Make `num` values from `start` to `stop`, each one a constant multiple of the one before.
+
+    Further parameters as in `linspace`.
 
     Parameters
     ----------
     start, stop : array_like
-        The ends; arrays give as many sequences, laid along `axis`.
-    num : int, optional
-        How many values.
-    endpoint : bool, optional
-        Whether `stop` is the last one.
-    dtype : dtype, optional
-        Of the ends when None, at least float64.
-    axis : int, optional
-        Where the values lie when the ends are arrays.
-    device : Device, str or int, optional
-        The current device when None.
+        The ends. They are not zero.
 
     Returns
     -------
@@ -324,6 +318,12 @@ def geomspace(
     ------
     ValueError
         An end is zero.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.geomspace(1, 8, 4)
+    array([1., 2., 4., 8.])
     """
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
         return _between_powers(start, stop, operator.index(num), endpoint, dtype, axis, device)
@@ -377,19 +377,19 @@ def eye(
     Parameters
     ----------
     N : int
-        Rows.
+        Number of rows.
     M : int, optional
-        Columns; as many as rows when None.
+        Number of columns. `N` by default.
     k : int, optional
-        Which diagonal: 0 the main one, above it positive.
+        The diagonal: 0 is the main one, positive numbers are above it.
     dtype : dtype, optional
-        float64 when not given; a device without it raises TypeError.
+        Type of the elements, float64 by default.
     order : {'C', 'F'}, optional
-        Memory layout.
+        Memory layout: row-major ('C') or column-major ('F').
     device : Device, str or int, optional
-        The current device when None.
+        Where to make the array. The current device by default.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -398,9 +398,16 @@ def eye(
     Raises
     ------
     ValueError
-        An extent is negative.
+        `N` or `M` is negative.
     TypeError
-        The device has no such dtype.
+        The device does not support the dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.eye(2, 3, dtype=int)
+    array([[1, 0, 0],
+           [0, 1, 0]])
     """
     on = device_for(device)
     rows = as_count(N)
@@ -416,19 +423,27 @@ def eye(
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make the n x n unit matrix.
+    """Make the square matrix with ones on the main diagonal and zeros elsewhere.
 
     Parameters
     ----------
     n : int
+        Number of rows and of columns.
     dtype : dtype, optional
-        float64 when None; a device without it raises TypeError.
+        Type of the elements, float64 by default.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
     """
     return eye(n, dtype=float if dtype is None else dtype)
 
@@ -438,18 +453,18 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
 
 @recorded
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceArray, ...]:
-    """Make coordinate matrices of coordinate vectors.
+    """Make coordinate arrays of a grid from the coordinates along each axis.
 
     Parameters
     ----------
     *xi : array_like
-        The coordinates along each axis.
+        The coordinates along each axis, of one axis each.
     copy : bool, optional
-        False gives views in which elements are repeated; no memory is written.
+        False returns views with repeated elements, for which no memory is written.
     sparse : bool, optional
-        Leave each one long along its own axis only, for broadcasting.
-    indexing : {'xy', 'ij'}
-        Whether the first two axes change places (Cartesian) or not (matrix indices).
+        True leaves the other axes at length 1, so that the results broadcast.
+    indexing : {'xy', 'ij'}, optional
+        'xy' (Cartesian, the default) exchanges the first two axes. 'ij' (matrix indices) keeps their order.
 
     Returns
     -------
@@ -458,7 +473,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     Raises
     ------
     ValueError
-        `indexing` is neither.
+        `indexing` is neither 'xy' nor 'ij'.
 
     Examples
     --------

@@ -22,14 +22,13 @@ __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "ve
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> DeviceArray:
-    """Call a function on each line along an axis.
-
-    The function gets arrays on the device, one call per line: a function that takes an ``axis`` itself is faster.
+    """Call a function on each 1-d line along an axis.
 
     Parameters
     ----------
     func1d : callable
-        ``func1d(line, *args, **kwargs)``; all its results have the shape and dtype of the first.
+        Called as ``func1d(line, *args, **kwargs)`` with an array on the device. All results have the shape and dtype of
+        the first one.
     axis : int
     arr : array_like
     *args, **kwargs
@@ -38,12 +37,16 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     Returns
     -------
     DeviceArray
-        With the axes of a result in place of `axis`.
+        The axes of a result are in the place of `axis`.
 
     Raises
     ------
     ValueError
         There is no line to call the function on.
+
+    Notes
+    -----
+    There is one call per line. A function that takes an ``axis`` itself is faster.
 
     Examples
     --------
@@ -80,24 +83,30 @@ def _others_by_numpy(first: Any, func1d: Callable[[Any], Any], axis: int, source
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
-    """Call ``func(array, axis)`` for one axis after the other, each on the result before it.
+    """Call ``func(array, axis)`` for one axis after the other, each time on the last result.
 
     Parameters
     ----------
     func : callable
-        Its result has as many axes as the array, or one fewer, which is put back with one element.
+        Its result has as many axes as the array, or one fewer. A missing axis is put back with length 1.
     a : array_like
     axes : int or sequence of int
 
     Returns
     -------
     DeviceArray
-        Of as many axes as `a`.
+        An array with as many axes as `a`.
 
     Raises
     ------
     ValueError
         A result has another number of axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.apply_over_axes(clarray.sum, [[1, 2], [3, 4]], [0, 1])
+    array([[10]])
     """
     value = operand_array(a)
     ndim = value.ndim
@@ -119,22 +128,29 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     ----------
     x : array_like
     condlist : sequence of array_like of bool
-        Where each function applies; where several do, the last.
+        The part of each function. An element in several parts is computed by the last function.
     funclist : sequence of callable or scalar
-        ``function(x[condition], *args, **kw)``, called if the condition holds anywhere. One more than there are
-        conditions: it applies where no condition holds.
+        Called as ``function(x[condition], *args, **kw)`` if any element is in the part. One more function than
+        conditions computes the elements for which no condition is true.
     *args, **kw
         Passed to the functions.
 
     Returns
     -------
     DeviceArray
-        Of the shape and dtype of `x`; zero where nothing applies.
+        An array of the shape and dtype of `x`. It is zero where no function applies.
 
     Raises
     ------
     ValueError
-        There are neither as many functions as conditions, nor one more.
+        The number of functions is neither that of the conditions nor one more.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([-2.0, -1.0, 1.0, 2.0])
+    >>> clarray.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: 10 * v])
+    array([ 2.,  1., 10., 20.])
     """
     device = ufunc_calls.device_of_operands((x, *condlist) if isinstance(condlist, list | tuple) else (x, condlist))
     source = as_array(x, device)
@@ -165,10 +181,19 @@ def _is_array(value: Any) -> bool:
 
 
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
-    """Call a Python function on each element; parameters as `numpy.vectorize`.
+    """Make a function of arrays from a Python function of numbers. Parameters as in `numpy.vectorize`.
 
+    Notes
+    -----
     Python runs on the host, on copies of the arrays, unless `clarray.config.host_library` forbids it. A function
     of ufuncs, or an `ElementwiseKernel`, stays on the device.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clamp = clarray.vectorize(lambda value, limit: min(value, limit))
+    >>> clamp(clarray.arange(4), 2)
+    array([0, 1, 2, 2])
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -26,29 +26,29 @@ FEW = 64  # slices inserted that leave parts large enough for a launch each
 
 @recorded
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
-    """Insert values before given positions along an axis.
+    """Return a copy of an array with values inserted before given positions along an axis.
 
     Parameters
     ----------
     arr : array_like
     obj : int, slice, or array_like of int or bool
-        Positions in `arr`; a mask stands for where it is set.
+        The positions in `arr`. A mask stands for the positions that it selects.
     values : array_like
-        Converted to the dtype of `arr`; broadcast to the slices that are inserted.
+        The values. They are converted to the dtype of `arr` and broadcast to the inserted slices.
     axis : int, optional
         By default `arr` is flattened.
 
     Returns
     -------
     DeviceArray
-        New; `arr` is copied once.
+        A new array.
 
     Raises
     ------
     IndexError
         A position is out of bounds.
     ValueError
-        One of several is, and would be another's.
+        Several positions are given, and one is so far out of bounds that it collides with another one.
 
     Examples
     --------
@@ -166,25 +166,31 @@ def _places(positions: Any, extent: int) -> tuple[Any, Any]:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Leave out zeros at the ends, as a view.
+    """Return a view of an array without the zeros at its ends.
 
     Parameters
     ----------
     filt : array_like
-    trim : {'fb', 'f', 'b'}
-        Whether at the front, the back, or both.
+    trim : {'fb', 'f', 'b'}, optional
+        Trim at the front ('f'), at the back ('b') or at both ends ('fb').
     axis : int or sequence of int, optional
-        Which axes are trimmed: slices that hold nothing but zeros. By default all.
+        Axes along which slices of zeros only are trimmed. All by default.
 
     Returns
     -------
     DeviceArray
-        A list of a list, and a tuple of a tuple.
+        A list if `filt` is a list, and a tuple if it is a tuple.
 
     Raises
     ------
     ValueError
         `trim` has other letters.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.trim_zeros(clarray.asarray([0, 0, 1, 2, 0]))
+    array([1, 2])
     """
     source = as_array(filt)
     sides = trim.lower()

@@ -24,7 +24,8 @@ from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
 from clarray._numpy.indexing.gathering import check_is_array
 from clarray._numpy.indexing.subscripts import copyto
-from clarray._numpy.manipulation.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
+from clarray._numpy.manipulation.ranks import atleast_1d, atleast_2d, atleast_3d
+from clarray._numpy.manipulation.shapes import expand_dims, ravel, reshape
 
 __all__ = [
     "append",
@@ -52,20 +53,18 @@ def concatenate(
 ) -> DeviceArray:
     """Join arrays along an axis that they have.
 
-    Each is read once and written once; a pending one is computed right into its place.
-
     Parameters
     ----------
     arrays : sequence of array_like
-        Of the same shape except along `axis`.
+        Arrays of the same shape except along `axis`.
     axis : int, optional
-        None flattens them first.
+        None flattens the arrays first.
     out : DeviceArray, optional
-        Where to put the result.
+        Where to write the result.
     dtype : dtype, optional
-        The result's; NumPy's promotion when None.
-    casting : str, optional
-        What conversions are allowed.
+        Type of the result's elements. NumPy's promotion by default.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+        Which conversions are allowed.
 
     Returns
     -------
@@ -77,6 +76,11 @@ def concatenate(
         There are no arrays, or their shapes do not fit.
     TypeError
         A conversion is not allowed, or both `out` and `dtype` are given.
+
+    Notes
+    -----
+    Each array is read once and written once. If its parts are large, a pending array is computed directly into the
+    result.
 
     Examples
     --------
@@ -213,7 +217,7 @@ def stack(
     ----------
     arrays : sequence of array_like
     axis : int, optional
-        Where the result has the new axis.
+        Position of the new axis in the result.
     out, dtype, casting
         As in `concatenate`.
 
@@ -225,6 +229,12 @@ def stack(
     ------
     ValueError
         There are no arrays, or they have different shapes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.stack([[1, 2], [3, 4]], axis=1).tolist()
+    [[1, 3], [2, 4]]
     """
     parts = _to_stack(arrays, out)
     if not parts:
@@ -242,12 +252,12 @@ def _rows(result: Any) -> list[DeviceArray]:
 
 @recorded
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
-    """Join arrays along axis 0; 1-d arrays become rows.
+    """Join arrays along axis 0, as rows if they are 1-d.
 
     Parameters
     ----------
     tup : sequence of array_like
-        Of the same shape except along that axis.
+        Arrays of the same shape except along that axis.
     dtype, casting : optional
         As in `concatenate`.
 
@@ -273,25 +283,17 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
 
 @recorded
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
-    """Join arrays along axis 1 (axis 0 of 1-d arrays).
-
-    Parameters
-    ----------
-    tup : sequence of array_like
-        Of the same shape except along that axis.
-    dtype, casting : optional
-        As in `concatenate`.
+    """Join arrays along axis 1, or axis 0 if they are 1-d. Parameters and errors as in `vstack`.
 
     Returns
     -------
     DeviceArray
 
-    Raises
-    ------
-    ValueError
-        There are no arrays, or their shapes do not fit.
-    TypeError
-        `tup` is no sequence, or a conversion is not allowed.
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.hstack([[[1], [2]], [[3], [4]]]).tolist()
+    [[1, 3], [2, 4]]
     """
     parts = _rows(atleast_1d(*_to_stack(tup)))
     axis = 0 if parts and parts[0].ndim == 1 else 1
@@ -300,13 +302,45 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
 
 @recorded
 def dstack(tup: Sequence[Any]) -> DeviceArray:
-    """Join arrays along axis 2."""
+    """Join arrays along axis 2.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Arrays of the same shape except along that axis. Arrays of fewer axes get axes as in `atleast_3d`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.dstack([[1, 2], [3, 4]]).tolist()
+    [[[1, 3], [2, 4]]]
+    """
     return concatenate(_rows(atleast_3d(*_to_stack(tup))), 2)
 
 
 @recorded
 def column_stack(tup: Sequence[Any]) -> DeviceArray:
-    """Join arrays along axis 1; 1-d arrays become columns."""
+    """Join arrays along axis 1, as columns if they are 1-d.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Arrays of the same length along axis 0.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.column_stack([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in _to_stack(tup)], 1)
 
 
@@ -317,19 +351,25 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     Parameters
     ----------
     arr, values : array_like
-        Of the same shape except along `axis`.
+        Arrays of the same shape except along `axis`.
     axis : int, optional
-        None flattens them first.
+        None flattens both first.
 
     Returns
     -------
     DeviceArray
-        New.
+        A new array.
 
     Raises
     ------
     ValueError
         The shapes do not fit.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.append([1, 2], [[3], [4]]).tolist()
+    [1, 2, 3, 4]
     """
     parts = _on_one_device([arr, values])
     if axis is None:
@@ -344,25 +384,31 @@ Placed = list[tuple[DeviceArray, tuple[int, ...]]]  # arrays, and where in the r
 
 @recorded
 def block(arrays: Any) -> DeviceArray:
-    """Put an array together from nested lists of blocks.
+    """Assemble an array from nested lists of blocks.
 
     Parameters
     ----------
     arrays : nested list of array_like
-        The blocks of the innermost lists are joined along the last axis, those of the lists around them along the
-        one before, and so on. Blocks of fewer axes get axes in front.
+        The blocks of the innermost lists are joined along the last axis, those of the lists around them along the axis
+        before, and so on. Blocks of fewer axes get axes in front.
 
     Returns
     -------
     DeviceArray
-        New; each block is written to its place in one pass.
+        A new array. Each block is written to its place in one pass.
 
     Raises
     ------
     ValueError
         Lists are empty or of different depths, or the shapes do not fit.
     TypeError
-        A tuple is among the lists.
+        There is a tuple among the lists.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.block([[clarray.zeros((2, 1), int), clarray.identity(2, int)]]).tolist()
+    [[0, 1, 0], [0, 0, 1]]
     """
     depth = _depth(arrays)
     if depth is None:

@@ -17,7 +17,8 @@ from clarray._engine.expr import node as nodes
 from clarray._engine.speedups import recorded
 from clarray._numpy.indexing.selecting import round, where
 from clarray._numpy.manipulation.index_maps import Map, remapped
-from clarray._numpy.manipulation.shapes import flip, moveaxis
+from clarray._numpy.manipulation.repeating import flip
+from clarray._numpy.manipulation.shapes import moveaxis
 from clarray._numpy.reduction import moments, reductions
 from clarray._numpy.statistics.quantiles import median
 
@@ -49,36 +50,39 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DeviceArray:
     """Surround an array with a border.
 
-    The modes ``'constant'``, ``'edge'``, ``'reflect'``, ``'symmetric'``, ``'wrap'`` and ``'empty'`` are one pass over
-    memory, whatever the number of axes; the others write their border in two launches per axis after that.
-
     Parameters
     ----------
     array : array_like
     pad_width : int, pair, sequence of pairs, or dict of int to int or pair
-        Elements before and after, for all axes, for each, or for those named.
+        Number of elements before and after: one number or pair for all axes, one pair per axis, or a dict from axes to
+        numbers or pairs.
     mode : str or callable
         ``'constant'``, ``'edge'``, ``'linear_ramp'``, ``'maximum'``, ``'mean'``, ``'median'``, ``'minimum'``,
         ``'reflect'``, ``'symmetric'``, ``'wrap'``, ``'empty'``; or ``function(vector, (before, after), axis, kwargs)``,
         which fills the ends of each line of the padded array in place.
     constant_values, end_values : scalar or pairs, optional
-        For ``'constant'`` and ``'linear_ramp'``.
+        Values of the border for ``'constant'`` and ends of the ramp for ``'linear_ramp'``.
     stat_length : int or pairs, optional
-        Elements at each end that a statistic is taken of; by default all.
+        Number of elements at each end from which a statistic is computed. All by default.
     reflect_type : {'even', 'odd'}, optional
-        ``'odd'`` reflects at the edge element as a point.
+        ``'odd'`` subtracts the reflected values from two times the edge value.
 
     Returns
     -------
     DeviceArray
-        New.
+        A new array.
 
     Raises
     ------
     ValueError
-        An unknown mode, or an argument that it does not have; negative widths; an empty axis that cannot be extended.
+        The mode is unknown or does not have this argument, a width is negative, or an empty axis cannot be extended.
     TypeError
-        Widths that are no integers.
+        The widths are no integers.
+
+    Notes
+    -----
+    The modes ``'constant'``, ``'edge'``, ``'reflect'``, ``'symmetric'``, ``'wrap'`` and ``'empty'`` are one pass over
+    memory for any number of axes. The other modes then write their border in two launches per axis.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The elements of an array again, elsewhere or more often: rolling, tiling, repeating."""
+"""The elements of an array in another order, or more often: reversing, rotating, rolling, tiling, repeating."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core import creation, ufunc_calls
+from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array, asarray, operand_array, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
@@ -20,33 +20,173 @@ from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
 from clarray._numpy.manipulation.index_maps import Map, remapped, repeated
-from clarray._numpy.manipulation.shapes import ravel, reshape
+from clarray._numpy.manipulation.shapes import ravel, reshape, transpose
 from clarray._numpy.sorting.sorting import searchsorted
 
-__all__ = ["repeat", "resize", "roll", "tile"]
+__all__ = ["flip", "fliplr", "flipud", "repeat", "resize", "roll", "rot90", "tile"]
+
+_WHOLE, _REVERSED = slice(None), slice(None, None, -1)
+
+
+def flip(m: Any, axis: Any = None) -> DeviceArray:
+    """Reverse the order of elements along axes, as a view. See `numpy.flip`.
+
+    Parameters
+    ----------
+    m : array_like
+    axis : int or tuple of int, optional
+        All axes by default.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.flip([[1, 2], [3, 4]], axis=1).tolist()
+    [[2, 1], [4, 3]]
+    """
+    array = operand_array(m)
+    ndim = array.ndim
+    axes = range(ndim) if axis is None else normalize_axis_tuple(axis, ndim)
+    flipped: DeviceArray = array[tuple([_REVERSED if k in axes else _WHOLE for k in range(ndim)])]
+    return flipped
+
+
+def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:
+    if array.ndim < ndim:
+        raise ValueError(f"Input must be >= {ndim}-d.")
+    return array
+
+
+def fliplr(m: Any) -> DeviceArray:
+    """Reverse the order of the columns (along axis 1), as a view.
+
+    Parameters
+    ----------
+    m : array_like
+        An array of two axes or more.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `m` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fliplr([[1, 2], [3, 4]]).tolist()
+    [[2, 1], [4, 3]]
+    """
+    return flip(_of_ndim(operand_array(m), 2), 1)
+
+
+def flipud(m: Any) -> DeviceArray:
+    """Reverse the order of the rows (along axis 0), as a view.
+
+    Parameters
+    ----------
+    m : array_like
+        An array of one axis or more.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `m` has no axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.flipud([[1, 2], [3, 4]]).tolist()
+    [[3, 4], [1, 2]]
+    """
+    return flip(_of_ndim(operand_array(m), 1), 0)
+
+
+_TURNED = np.array([[0, 1], [3, 2]])  # after k quarters the first element is k
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
+    """Rotate an array by 90 degrees `k` times in the plane of two axes, as a view. See `numpy.rot90`.
+
+    Parameters
+    ----------
+    m : array_like
+        An array of two axes or more.
+    k : int, optional
+        How often to rotate from the first axis to the second.
+    axes : pair of int, optional
+        The two axes, the first two by default.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `axes` are not two different axes of the array.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.rot90([[1, 2], [3, 4]]).tolist()
+    [[2, 4], [1, 3]]
+    """
+    array = operand_array(m)
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == array.ndim:
+        raise ValueError("Axes must be different.")
+    if not all(-array.ndim <= axis < array.ndim for axis in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
+    k = k % 4 if type(k) is int else int(callers.relay(np.rot90, _TURNED, k)[0, 0])
+    if k == 0:
+        return array[...]
+    if k == 2:
+        return flip(flip(array, axes[0]), axes[1])
+    order = np.arange(array.ndim)
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    if k == 1:
+        return transpose(flip(array, axes[1]), order)
+    return flip(transpose(array, order), axes[1])
 
 
 @recorded
 def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
-    """Shift elements along axes, those pushed out coming in at the other end; one pass for all axes.
+    """Shift elements along axes. Those pushed out at one end come in at the other end.
 
     Parameters
     ----------
     a : array_like
     shift : int or sequence of int
-        Places by which elements move towards the end.
+        Number of places by which elements move towards the end, one number per axis.
     axis : int or sequence of int, optional
-        By default elements are shifted in C order, whatever the shape.
+        By default all elements are shifted in C order, and the shape stays.
 
     Returns
     -------
     DeviceArray
-        New, in the layout of `a`; pending where `a` is large, and lies in C order.
+        A new array in the layout of `a`.
 
     Raises
     ------
     ValueError
-        An axis of a 0-d array, or `shift` or `axis` has more than one axis.
+        `a` has no axis, or `shift` or `axis` has more than one axis.
+
+    Notes
+    -----
+    One pass over memory shifts all axes.
 
     Examples
     --------
@@ -75,18 +215,18 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
 
 @recorded
 def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
-    """Repeat an array as a whole along each axis.
+    """Repeat a whole array along each axis.
 
     Parameters
     ----------
     A : array_like
     reps : int or sequence of int
-        Times along each of the last axes; axes are put in front where there are more numbers.
+        Number of copies along each axis, the last axes first of all. More numbers than axes put axes in front.
 
     Returns
     -------
     DeviceArray
-        New; a view of an array without elements.
+        A new array.
 
     Raises
     ------
@@ -126,21 +266,27 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     ----------
     a : array_like
     repeats : int or array_like of int
-        One number for all, or one for each.
+        How often. One number for all elements (or slices), or one for each.
     axis : int, optional
-        By default all elements in C order.
+        By default the array is flattened in C order.
 
     Returns
     -------
     DeviceArray
-        New.
+        A new array.
 
     Raises
     ------
     ValueError
-        A number is negative, there are neither one nor as many numbers as elements, or they have more than one axis.
+        A number is negative, or `repeats` has neither one element nor one per slice, or more than one axis.
     TypeError
-        They are no integers.
+        `repeats` are no integers.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.repeat([1, 2, 3], [2, 0, 1])
+    array([1, 1, 3])
     """
     device = ufunc_calls.device_of_operands((a, repeats))
     array = as_array(a, device)
@@ -182,7 +328,7 @@ def _numbers(counts: Any, device: Any) -> DeviceArray:
 
 @recorded
 def resize(a: Any, new_shape: Any) -> DeviceArray:
-    """Make an array of a new shape from the elements in C order, beginning again where they do not suffice.
+    """Make an array of a new shape from the elements in C order, which are repeated if they do not suffice.
 
     Parameters
     ----------
@@ -192,12 +338,18 @@ def resize(a: Any, new_shape: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        New; zeros where `a` has no elements.
+        A new array. It is zero if `a` has no elements.
 
     Raises
     ------
     ValueError
-        An extent is negative.
+        A length in `new_shape` is negative.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.resize([1, 2, 3], (2, 4)).tolist()
+    [[1, 2, 3, 1], [2, 3, 1, 2]]
     """
     flat = ravel(operand_array(a))
     if getattr(new_shape, "ndim", None) == 0 and not isinstance(new_shape, np.integer):

@@ -9,15 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core import callers
-from clarray._core.creation import asarray, operand_array
+from clarray._core.creation import operand_array
 from clarray._core.creation_like import zeros_like
-from clarray._core.device_array import DeviceArray, is_numpys_scalar, keeps_numbers
+from clarray._core.device_array import DeviceArray, keeps_numbers
 from clarray._core.host_data import axis_order
-from clarray._core.host_fallback import ClassWithHostFallback
-from clarray._core.operands import refuse_subclass
 from clarray._core.views import is_itself, make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
@@ -34,27 +30,11 @@ __all__ = [
     "rollaxis",
     "squeeze",
     "expand_dims",
-    "broadcast",
     "broadcast_to",
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "flip",
-    "fliplr",
-    "flipud",
-    "rot90",
     "diagonal",
     "real",
     "imag",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "astype",
-    "ndim",
-    "shape",
-    "size",
 ]
-
-broadcast_shapes = np.broadcast_shapes
 
 
 # Reshaping ----------------------------------------------------------------------------------------
@@ -62,17 +42,17 @@ broadcast_shapes = np.broadcast_shapes
 
 @keeps_numbers
 def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> DeviceArray:
-    """Give an array another shape, as a view where NumPy gives one.
+    """Return the array with another shape, as a view if NumPy returns one.
 
     Parameters
     ----------
     a : array_like
     shape : int or sequence of int, or None
-        One extent may be -1: it follows from the size. None keeps the shape and never copies.
+        The new lengths. One of them may be -1: it follows from the size. None keeps the shape and never copies.
     order : {'C', 'F', 'A'}, optional
-        The order in which elements are read and placed.
+        The order in which elements are read and placed. 'A' is 'F' for a Fortran-contiguous array, else 'C'.
     copy : bool, optional
-        True copies always, False never, None where it is needed.
+        True always copies, False never copies, None copies only if needed.
 
     Returns
     -------
@@ -106,7 +86,25 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
 
 
 def ravel(a: Any, order: str | None = "C") -> DeviceArray:
-    """Flatten to one axis, as a view where NumPy gives one; see `numpy.ravel`."""
+    """Flatten an array to one axis, as a view if NumPy returns one. See `numpy.ravel`.
+
+    Parameters
+    ----------
+    a : array_like
+    order : {'C', 'F', 'A', 'K'}, optional
+        The order in which elements are read. 'A' is 'F' for a Fortran-contiguous array, else 'C'. 'K' is their order in
+        memory.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ravel([[1, 2], [3, 4]])
+    array([1, 2, 3, 4])
+    """
     array = operand_array(a)
     letter = views.check_order(order)
     found = views.ravel(view_of(array), letter)
@@ -114,7 +112,24 @@ def ravel(a: Any, order: str | None = "C") -> DeviceArray:
 
 
 def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
-    """Copy to one axis; see `numpy.ndarray.flatten`."""
+    """Copy the elements to a new array of one axis. See `numpy.ndarray.flatten`.
+
+    Parameters
+    ----------
+    order : {'C', 'F', 'A', 'K'}, optional
+        The order in which elements are read. 'A' is 'F' for a Fortran-contiguous array, else 'C'. 'K' is their order in
+        memory.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray([[1, 2], [3, 4]]).flatten("F")
+    array([1, 3, 2, 4])
+    """
     return _flattened(a, views.check_order(order))
 
 
@@ -130,7 +145,17 @@ def _flattened(array: DeviceArray, order: str) -> DeviceArray:
 
 @keeps_numbers
 def transpose(a: Any, axes: Any = None) -> DeviceArray:
-    """Permute the axes, or reverse their order, as a view; see `numpy.transpose`.
+    """Permute the axes of an array, or reverse their order, as a view. See `numpy.transpose`.
+
+    Parameters
+    ----------
+    a : array_like
+    axes : sequence of int, optional
+        The array's axes in the order of the result. By default their order is reversed.
+
+    Returns
+    -------
+    DeviceArray
 
     Examples
     --------
@@ -145,7 +170,28 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: Any, /) -> DeviceArray:
-    """Transpose the last two axes, as a view."""
+    """Transpose the last two axes, as a view.
+
+    Parameters
+    ----------
+    x : array_like
+        An array of two axes or more.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `x` has fewer than two axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.matrix_transpose(clarray.zeros((5, 2, 3))).shape
+    (5, 3, 2)
+    """
     array = operand_array(x)
     if array.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {array.ndim}-dimensional")
@@ -153,18 +199,81 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
-    """Interchange two axes, as a view; see `numpy.swapaxes`."""
+    """Exchange two axes, as a view. See `numpy.swapaxes`.
+
+    Parameters
+    ----------
+    a : array_like
+    axis1, axis2 : int
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.swapaxes(clarray.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     return transform_view(operand_array(a), views.swapaxes, axis1, axis2)
 
 
 @keeps_numbers
 def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
-    """Move axes to new positions, as a view, while the others keep their order; see `numpy.moveaxis`."""
+    """Move axes to new positions, as a view. The other axes keep their order. See `numpy.moveaxis`.
+
+    Parameters
+    ----------
+    a : array_like
+    source : int or sequence of int
+        The axes to move.
+    destination : int or sequence of int
+        Their positions in the result.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.moveaxis(clarray.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     return transform_view(operand_array(a), views.moveaxis, source, destination)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
-    """Move one axis before another one, as a view; see `numpy.rollaxis`."""
+    """Move one axis before another one, as a view. See `numpy.rollaxis`.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int
+        The axis to move.
+    start : int, optional
+        The axis before which it is put.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        `axis` or `start` is out of bounds.
+
+    See Also
+    --------
+    moveaxis : Move axes to positions in the result, which is easier to read.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.rollaxis(clarray.zeros((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     array = operand_array(a)
     n = array.ndim
     axis = normalize_axis(axis, n)
@@ -182,24 +291,65 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
 
 @keeps_numbers
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
-    """Drop axes of one element, as a view, or give the array itself where there are none; see `numpy.squeeze`."""
+    """Remove axes of length 1, as a view. An array without such axes is returned itself. See `numpy.squeeze`.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int, optional
+        The axes to remove. All of length 1 by default.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.squeeze(clarray.zeros((1, 3, 1))).shape
+    (3,)
+    """
     array = operand_array(a)
     found = views.squeeze(view_of(array), axis)
     return array if found.shape == array.shape else make_view(array, found)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:
-    """Insert axes of one element at positions of the result, as a view; see `numpy.expand_dims`."""
+    """Insert axes of length 1, as a view. See `numpy.expand_dims`.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or tuple of int
+        Positions of the new axes in the result.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.expand_dims([1, 2], 0)
+    array([[1, 2]])
+    """
     return transform_view(operand_array(a), views.expand_dims, axis)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
-    """Repeat an array along new axes and along those of one element, as a read-only view; see `numpy.broadcast_to`.
+    """Repeat an array to a shape, as a read-only view without new memory. See `numpy.broadcast_to`.
 
     Parameters
     ----------
+    array : array_like
+    shape : int or tuple of int
+        The result's shape. New axes and axes of length 1 are repeated.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
+
+    Returns
+    -------
+    DeviceArray
 
     Examples
     --------
@@ -212,142 +362,31 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
         extents = views.as_shape(shape)
     except TypeError:
         views.numpy_error(source.shape, lambda host: np.broadcast_to(host, shape))
-    return read_only(_repeated(source, extents))
-
-
-def _repeated(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
-    return transform_view(array, views.broadcast_to, shape)
-
-
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """Broadcast arrays against each other, as views; see `numpy.broadcast_arrays`.
-
-    Parameters
-    ----------
-    *args : array_like
-    subok : bool, optional
-        Accepted for NumPy's sake.
-
-    Returns
-    -------
-    tuple of DeviceArray
-        Those that have the shape already as they are. What no device computes with (strings, objects, None) stays on
-        the host, and gives NumPy's views.
-    """
-    arrays = [_on_device_or_host(a) for a in args]
-    shape = broadcast_shapes(*(a.shape for a in arrays))
-    return tuple(a if a.shape == shape else _broadcast(a, shape) for a in arrays)
-
-
-def _on_device_or_host(a: Any) -> Any:
-    try:
-        return operand_array(a)
-    except TypeError:
-        host = np.asarray(a)
-        if host.dtype.kind in "biufc":  # of a dtype that the device lacks
-            raise
-        return host
-
-
-def _broadcast(array: Any, shape: tuple[int, ...]) -> Any:
-    return np.broadcast_to(array, shape) if isinstance(array, np.ndarray) else _repeated(array, shape)
-
-
-class broadcast(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
-    """What arrays have in common when they are broadcast, and an iterator over their elements.
-
-    Attributes
-    ----------
-    shape, size, ndim, nd : of the result
-    numiter : int
-        How many arrays.
-    index : int
-        How many elements have been given.
-    """
-
-    numpys = np.broadcast
-
-    def __init__(self, *args: Any) -> None:
-        arrays = [operand_array(a) for a in args]
-        self._common = np.broadcast(*(np.broadcast_to(np.uint8(0), a.shape) for a in arrays))
-        self._arrays = broadcast_arrays(*arrays)
-        self.index = 0
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("shape", "size", "ndim", "nd", "numiter"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._common, name)
-
-    def __iter__(self) -> broadcast:
-        return self
-
-    def __next__(self) -> tuple[DeviceArray, ...]:
-        if self.index >= self.size:
-            raise StopIteration
-        position = tuple(int(i) for i in np.unravel_index(self.index, self.shape)) if self.shape else ()
-        self.index += 1
-        return tuple(array[position] for array in self._arrays)
-
-    def reset(self) -> None:
-        """Begin again."""
-        self.index = 0
-
-
-_WHOLE, _REVERSED = slice(None), slice(None, None, -1)
-
-
-def flip(m: Any, axis: Any = None) -> DeviceArray:
-    """Reverse the order along axes, or all of them, as a view; of a 0-d array it is its value. See `numpy.flip`."""
-    array = operand_array(m)
-    ndim = array.ndim
-    axes = range(ndim) if axis is None else normalize_axis_tuple(axis, ndim)
-    flipped: DeviceArray = array[tuple([_REVERSED if k in axes else _WHOLE for k in range(ndim)])]
-    return flipped
-
-
-def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:
-    if array.ndim < ndim:
-        raise ValueError(f"Input must be >= {ndim}-d.")
-    return array
-
-
-def fliplr(m: Any) -> DeviceArray:
-    """Reverse the order along axis 1, as a view."""
-    return flip(_of_ndim(operand_array(m), 2), 1)
-
-
-def flipud(m: Any) -> DeviceArray:
-    """Reverse the order along axis 0, as a view."""
-    return flip(_of_ndim(operand_array(m), 1), 0)
-
-
-_TURNED = np.array([[0, 1], [3, 2]])  # after k quarters the first element is k
-
-
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
-    """Rotate by `k` quarters in the plane of two axes, as a view; see `numpy.rot90`."""
-    array = operand_array(m)
-    axes = tuple(axes)
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == array.ndim:
-        raise ValueError("Axes must be different.")
-    if not all(-array.ndim <= axis < array.ndim for axis in axes):
-        raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
-    k = k % 4 if type(k) is int else int(callers.relay(np.rot90, _TURNED, k)[0, 0])
-    if k == 0:
-        return array[...]
-    if k == 2:
-        return flip(flip(array, axes[0]), axes[1])
-    order = np.arange(array.ndim)
-    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
-    if k == 1:
-        return transpose(flip(array, axes[1]), order)
-    return flip(transpose(array, order), axes[1])
+    return read_only(transform_view(source, views.broadcast_to, extents))
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
-    """Take the diagonal of two axes as the last axis, as a read-only view; see `numpy.diagonal`."""
+    """Return the diagonal of two axes as the last axis, as a read-only view. See `numpy.diagonal`.
+
+    Parameters
+    ----------
+    a : array_like
+        An array of two axes or more.
+    offset : int, optional
+        The diagonal: 0 is the main one, positive numbers are above it.
+    axis1, axis2 : int, optional
+        The two axes, the first two by default.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
     return read_only(transform_view(operand_array(a), views.diagonal, offset, axis1, axis2))
 
 
@@ -359,7 +398,23 @@ _NUMBERS = (int, float, complex, np.generic)
 
 @keeps_numbers
 def real(val: Any) -> Any:
-    """Take the real parts: a view of a complex array, any other array itself, of a number a number."""
+    """Return the real parts: a view of a complex array, and any other array itself.
+
+    Parameters
+    ----------
+    val : array_like
+
+    Returns
+    -------
+    DeviceArray
+        A number if `val` is a number.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.real([1 + 2j, 3 + 4j])
+    array([1., 3.])
+    """
     if issubclass(type(val), _NUMBERS):
         return val.real
     array = val if isinstance(val, DeviceArray) else operand_array(val)
@@ -368,7 +423,23 @@ def real(val: Any) -> Any:
 
 @keeps_numbers
 def imag(val: Any) -> Any:
-    """Take the imaginary parts: a view of a complex array, read-only zeros for any other, of a number a number."""
+    """Return the imaginary parts: a view of a complex array, and read-only zeros for any other.
+
+    Parameters
+    ----------
+    val : array_like
+
+    Returns
+    -------
+    DeviceArray
+        A number if `val` is a number.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.imag([1 + 2j, 3 + 4j])
+    array([2., 4.])
+    """
     if issubclass(type(val), _NUMBERS):
         return val.imag
     array = val if isinstance(val, DeviceArray) else operand_array(val)
@@ -408,75 +479,3 @@ def _set_part(part: DeviceArray, value: Any, dtype: np.dtype) -> None:
 
 def _real_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"f{dtype.itemsize // 2}")
-
-
-# Ranks and dtypes ---------------------------------------------------------------------------------
-
-
-def _at_least(arys: tuple[Any, ...], shapes: dict[int, Any]) -> Any:
-    made = []
-    for a in arys:
-        array = operand_array(a)
-        key = shapes.get(array.ndim)
-        made.append(array if key is None else array[key])
-    return made[0] if len(made) == 1 else tuple(made)
-
-
-def atleast_1d(*arys: Any) -> Any:
-    """Give 0-d arrays an axis."""
-    return _at_least(arys, {0: None if not arys else (np.newaxis,)})
-
-
-def atleast_2d(*arys: Any) -> Any:
-    """Give arrays two axes or more, added in front."""
-    return _at_least(arys, {0: (None, None), 1: (None,)})
-
-
-def atleast_3d(*arys: Any) -> Any:
-    """Give arrays three axes or more, added as NumPy does."""
-    return _at_least(arys, {0: (None, None, None), 1: (None, slice(None), None), 2: (..., None)})
-
-
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """Convert to a dtype; see `clarray.DeviceArray.astype`.
-
-    Parameters
-    ----------
-    x : DeviceArray, ndarray or NumPy's number
-
-    Raises
-    ------
-    TypeError
-        `x` is no array, or the device has no such dtype.
-    AttributeError
-        `x` is Python's number.
-    """
-    if np.isscalar(x) and not isinstance(x, np.generic):
-        raise AttributeError(f"'{type(x).__name__}' object has no attribute 'astype'")
-    if not isinstance(x, DeviceArray | np.ndarray | np.generic):  # lists are refused, as NumPy does
-        raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
-    if is_numpys_scalar(x) and device is None:
-        return x.astype(dtype)
-    refuse_subclass(x)
-    return asarray(x, device=device).astype(dtype, copy=copy)
-
-
-def ndim(a: Any) -> int:
-    """Count the axes."""
-    return a.ndim if hasattr(a, "ndim") else np.ndim(a)
-
-
-def shape(a: Any) -> tuple[int, ...]:
-    """Give the extents."""
-    return a.shape if hasattr(a, "shape") else np.shape(a)
-
-
-def size(a: Any, axis: Any = None) -> int:
-    """Count the elements, along axes or in all; see `numpy.size`."""
-    if axis is None:
-        return a.size if hasattr(a, "size") else np.size(a)
-    extents = shape(a)
-    count = 1
-    for one in normalize_axis_tuple(axis, len(extents)):
-        count *= extents[one]
-    return count

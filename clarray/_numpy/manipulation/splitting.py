@@ -15,23 +15,24 @@ __all__ = ["array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"]
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
-    """Cut an array along an axis into views.
+    """Split an array along an axis into views of almost equal length, or at given indices.
 
     Parameters
     ----------
     ary : array_like
     indices_or_sections : int or sequence of int
-        How many parts, of almost equal length, the longer ones first; or where the array is cut.
+        The number of parts, of which the first ones may be longer by one. Or the indices at which to split.
     axis : int, optional
 
     Returns
     -------
     list of DeviceArray
+        Views.
 
     Raises
     ------
     ValueError
-        There shall be less than one part.
+        The number of parts is less than one.
 
     Examples
     --------
@@ -65,23 +66,24 @@ def _is_sequence(value: Any) -> bool:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
-    """Cut an array along an axis into views of equal length, or at the indices given.
+    """Split an array along an axis into views of equal length, or at given indices.
 
     Parameters
     ----------
     ary : array_like
     indices_or_sections : int or sequence of int
-        How many parts, or where the array is cut.
+        The number of parts, or the indices at which to split.
     axis : int, optional
 
     Returns
     -------
     list of DeviceArray
+        Views.
 
     Raises
     ------
     ValueError
-        The length is no multiple of the number of parts.
+        The length of the axis is no multiple of the number of parts.
 
     Examples
     --------
@@ -98,35 +100,80 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 1 (axis 0 of a 1-d array), as views; further parameters as in `split`.
+    """Split an array along axis 1, or axis 0 if it is 1-d, into views. Further parameters as in `split`.
 
     Parameters
     ----------
     ary : array_like
-        Of one axis or more.
+        An array of one axis or more.
+
+    Returns
+    -------
+    list of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `ary` has no axis, or the parts are not of equal length.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [part.tolist() for part in clarray.hsplit([[1, 2], [3, 4]], 2)]
+    [[[1], [3]], [[2], [4]]]
     """
     array = _of_ndim(ary, 1, "hsplit")
     return split(array, indices_or_sections, min(array.ndim - 1, 1))
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 0, as views; further parameters as in `split`.
+    """Split an array along axis 0 into views. Further parameters as in `split`.
 
     Parameters
     ----------
     ary : array_like
-        Of two axes or more.
+        An array of two axes or more.
+
+    Returns
+    -------
+    list of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `ary` has fewer than two axes, or the parts are not of equal length.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [part.tolist() for part in clarray.vsplit([[1, 2], [3, 4]], 2)]
+    [[[1, 2]], [[3, 4]]]
     """
     return split(_of_ndim(ary, 2, "vsplit"), indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 2, as views; further parameters as in `split`.
+    """Split an array along axis 2 into views. Further parameters as in `split`.
 
     Parameters
     ----------
     ary : array_like
-        Of three axes or more.
+        An array of three axes or more.
+
+    Returns
+    -------
+    list of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `ary` has fewer than three axes, or the parts are not of equal length.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [part.tolist() for part in clarray.dsplit([[[1, 2], [3, 4]]], 2)]
+    [[[[1], [3]]], [[[2], [4]]]]
     """
     return split(_of_ndim(ary, 3, "dsplit"), indices_or_sections, 2)
 
@@ -139,7 +186,7 @@ def _of_ndim(ary: Any, ndim: int, name: str) -> DeviceArray:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
-    """Take an array apart along an axis, into views.
+    """Split an array along an axis into views that no longer have this axis.
 
     Parameters
     ----------
@@ -153,7 +200,17 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
     Raises
     ------
     ValueError
-        `x` has no axes.
+        `x` has no axis.
+
+    See Also
+    --------
+    stack : The inverse.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [row.tolist() for row in clarray.unstack([[1, 2], [3, 4]])]
+    [[1, 2], [3, 4]]
     """
     array = operand_array(x)
     if array.ndim == 0:

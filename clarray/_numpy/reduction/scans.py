@@ -13,7 +13,8 @@ from clarray._core.writes import one_hold
 from clarray._engine.expr.axes import axis_number, normalize_axis, strict_axis
 from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation.joining import concatenate
-from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to, ravel
+from clarray._numpy.manipulation.ranks import atleast_1d
+from clarray._numpy.manipulation.shapes import broadcast_to, ravel
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import accumulate, accumulated_dtype
 from clarray._numpy.reduction.nanfunctions import replaced, without_nan
