@@ -26,12 +26,12 @@ CHAPTERS = {
     "clarray._numpy.creation.from_data": "frombuffer fromfunction fromiter fromstring",
     "clarray._numpy.creation.requiring": "asarray_chkfinite isfortran require",
     "clarray._numpy.indexing.diagonals": "diag diagflat fill_diagonal tri tril triu",
-    "clarray._numpy.indexing.index_tables": (
-        "ix_ indices ndindex ndenumerate unravel_index ravel_multi_index tril_indices tril_indices_from "
-        "triu_indices triu_indices_from mask_indices diag_indices diag_indices_from"
-    ),
+    "clarray._numpy.indexing.index_tables": "ix_ indices ndindex ndenumerate unravel_index ravel_multi_index",
     "clarray._numpy.indexing.index_tricks": "c_ index_exp mgrid ogrid r_ s_",
     "clarray._numpy.indexing.iterating": "nditer nested_iters",
+    "clarray._numpy.indexing.triangles": (
+        "tril_indices tril_indices_from triu_indices triu_indices_from mask_indices diag_indices diag_indices_from"
+    ),
     "clarray._numpy.kernels.kernels": "ElementwiseKernel ReductionKernel ScanKernel",
     "clarray._numpy.kernels.raw": "RawKernel RawModule",
     "clarray._numpy.manipulation.applying": "apply_along_axis apply_over_axes frompyfunc piecewise vectorize",

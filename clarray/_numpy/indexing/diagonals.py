@@ -29,15 +29,15 @@ _INT64 = np.dtype(np.int64)
 
 
 def diag(v: Any, k: int = 0) -> DeviceArray:
-    """Take a diagonal of a matrix, or make the matrix of a diagonal.
+    """Return a diagonal of a matrix, or make a matrix with a given diagonal.
 
     Parameters
     ----------
     v : array_like
-        Of two axes: its `k`-th diagonal is the result, a read-only view. Of one axis: the values on the
-        `k`-th diagonal of a new square matrix of zeros.
+        A matrix (two axes): the result is its `k`-th diagonal, as a read-only view. A vector (one axis): the result is
+        a new square matrix of zeros with `v` on the `k`-th diagonal.
     k : int, optional
-        Above the main diagonal where positive.
+        The diagonal: 0 is the main one, positive numbers are above it.
 
     Returns
     -------
@@ -46,13 +46,15 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
     Raises
     ------
     ValueError
-        `v` has no axes, or more than two.
+        `v` has no axis, or more than two.
 
     Examples
     --------
     >>> import clarray
     >>> clarray.diag([1, 2]).tolist()
     [[1, 0], [0, 2]]
+    >>> clarray.diag([[1, 2], [3, 4]]).tolist()
+    [1, 4]
     """
     array = operand_array(v)
     if array.ndim == 2:
@@ -69,27 +71,53 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
 
 
 def diagflat(v: Any, k: int = 0) -> DeviceArray:
-    """Make the matrix whose `k`-th diagonal holds all elements of an array in C order; see `diag`."""
+    """Make a square matrix of zeros with all elements of an array, in C order, on a diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        An array of any shape.
+    k : int, optional
+        The diagonal: 0 is the main one, positive numbers are above it.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.diagflat([[1], [2]]).tolist()
+    [[1, 0], [0, 2]]
+    """
     return diag(ravel(v), k + 0)  # NumPy adds `k` to a number, so its bools pass
 
 
 @recorded_writes
 def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
-    """Write to the elements whose indices are all the same.
+    """Write values to the main diagonal of an array, in place.
 
     Parameters
     ----------
     a : DeviceArray
-        Of two axes, or of more that are equally long.
+        An array of two axes, or of more axes of the same length.
     val : array_like
-        Its elements in C order, repeated or cut off as needed.
+        The values, in C order. They are repeated or cut off as needed.
     wrap : bool, optional
-        In a matrix with more rows than columns: go on after each diagonal and one row left out.
+        For a matrix with more rows than columns: begin the diagonal again after one free row.
 
     Raises
     ------
     ValueError
         `a` has fewer than two axes, or more than two of different lengths.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros((2, 2), int)
+    >>> clarray.fill_diagonal(x, 5)
+    >>> x.tolist()
+    [[5, 0], [0, 5]]
     """
     checked_target(a, "argument 1 of fill_diagonal must be a clarray array, not {}")
     if a.ndim < 2:
@@ -115,24 +143,30 @@ def tri(
     *,
     like: Any = None,
 ) -> DeviceArray:
-    """Make a matrix of ones at and below a diagonal, zeros above it.
+    """Make a matrix with ones at and below a diagonal, and zeros above it.
 
     Parameters
     ----------
     N : int
-        Rows.
+        Number of rows.
     M : int, optional
-        Columns; as many as rows when None.
+        Number of columns. `N` by default.
     k : int, optional
-        Which diagonal: 0 the main one, above it positive.
+        The diagonal: 0 is the main one, positive numbers are above it.
     dtype : dtype, optional
-        float64 when not given; a device without it raises TypeError.
+        Type of the elements, float64 by default.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.tri(2, 3, dtype=int).tolist()
+    [[1, 0, 0], [1, 1, 0]]
     """
     return below((N, N if M is None else M), k).astype(dtype)
 
@@ -180,14 +214,15 @@ def _single(number: Any) -> Any:
 
 @recorded_growth
 def tril(m: Any, k: int = 0) -> DeviceArray:
-    """Set the elements above the `k`-th diagonal to zero, in the last two axes.
+    """Return the lower triangle of a matrix: a copy with zeros above the `k`-th diagonal.
 
     Parameters
     ----------
     m : array_like
-        Of one axis at least; of one, it is the row of a square matrix whose rows are the same.
+        An array of one axis or more. The last two axes are the matrix. An array of one axis is repeated as the rows of
+        a square matrix.
     k : int, optional
-        Which diagonal: 0 the main one, above it positive.
+        The diagonal: 0 is the main one, positive numbers are above it.
 
     Returns
     -------
@@ -196,7 +231,7 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     Raises
     ------
     TypeError
-        `m` has no axes.
+        `m` has no axis.
 
     Examples
     --------
@@ -210,7 +245,18 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
 
 @recorded_growth
 def triu(m: Any, k: int = 0) -> DeviceArray:
-    """Set the elements below the `k`-th diagonal to zero, in the last two axes; parameters as in `tril`."""
+    """Return the upper triangle of a matrix: a copy with zeros below the `k`-th diagonal. Parameters as in `tril`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.triu([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [0, 4]]
+    """
     array = _matrix(operand_array(m))
     return where(below(array.shape[-2:], k - 1), array.dtype.type(0), array)
 

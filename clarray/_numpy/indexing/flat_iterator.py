@@ -24,7 +24,7 @@ _INVALID = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean
 
 
 class flatiter:  # noqa: N801 - NumPy's name
-    """An array as seen through ``a.flat``: indexed, written and gone through on one axis in C order.
+    """View an array along one axis in C order: the type of ``a.flat``. It can be indexed, written and iterated over.
 
     Examples
     --------
@@ -43,21 +43,52 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     @property
     def base(self) -> DeviceArray:
-        """The array itself."""
+        """The array that the iterator goes through.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.zeros((2, 2))
+        >>> x.flat.base is x
+        True
+        """
         return self._array
 
     @property
     def index(self) -> int:
-        """The number of the element that comes next."""
+        """The position of the next element, counted in C order.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> elements = clarray.asarray([[1, 2], [3, 4]]).flat
+        >>> int(next(elements)), elements.index
+        (1, 1)
+        """
         return self._at
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """The index of the element that comes next."""
+        """The index of the next element, one number per axis.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> elements = clarray.asarray([[1, 2], [3, 4]]).flat
+        >>> int(next(elements)), elements.coords
+        (1, (0, 1))
+        """
         return self._place(self._at)
 
     def copy(self) -> DeviceArray:
-        """All elements in a new array of one axis."""
+        """Copy all elements to a new array of one axis.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.asarray([[1, 2], [3, 4]]).flat.copy()
+        array([1, 2, 3, 4])
+        """
         return self._array.flatten()
 
     def __len__(self) -> int:

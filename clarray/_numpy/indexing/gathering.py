@@ -164,19 +164,20 @@ def check_mode(mode: Any) -> str:
 @recorded
 @one_hold("out")
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
-    """Take elements, or slices along an axis, by their positions.
+    """Take elements, or slices along an axis, at given positions.
 
     Parameters
     ----------
     a : array_like
     indices : array_like of int
-        Of any shape, which replaces the axis in the result's.
+        The positions, of any shape. This shape replaces the axis in the result's shape.
     axis : int, optional
         By default positions count all elements in C order.
     out : DeviceArray, optional
-        Of the result's shape and dtype.
-    mode : {'raise', 'wrap', 'clip'}
-        For positions out of bounds; negative ones count from the end, but are 0 with ``'clip'``.
+        Where to write the result, of its shape and dtype.
+    mode : {'raise', 'wrap', 'clip'}, optional
+        What to do with a position out of bounds: raise IndexError, begin again at the other end, or use the nearest
+        one. Negative positions count from the end, but 'clip' makes them 0.
 
     Returns
     -------
@@ -185,7 +186,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     Raises
     ------
     IndexError
-        A position is out of bounds.
+        A position is out of bounds and the mode is 'raise'.
 
     Examples
     --------
@@ -305,15 +306,15 @@ def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> N
 
 @recorded
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
-    """Take along an axis, for each position of the other axes, the elements at indices of its own.
+    """Take elements along an axis, with indices of their own for each line.
 
     Parameters
     ----------
     arr : array_like
     indices : array_like of int
-        Of as many axes as `arr`; the others than `axis` are broadcast.
-    axis : int or None
-        None takes from all elements in C order.
+        The indices along `axis`, with as many axes as `arr`. The other axes are broadcast.
+    axis : int or None, optional
+        The last axis by default. None takes from all elements in C order.
 
     Returns
     -------
@@ -323,6 +324,13 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     ------
     IndexError
         An index is out of bounds.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[30, 10, 20], [5, 7, 6]])
+    >>> clarray.take_along_axis(x, x.argsort(axis=1), axis=1).tolist()
+    [[10, 20, 30], [5, 6, 7]]
     """
     array = as_array(arr, ufunc_calls.device_of_operands((arr, indices)))
     given = as_array(indices, array.device)
@@ -335,22 +343,30 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
 
 @recorded_writes
 def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> None:
-    """Write along an axis, for each position of the other axes, at indices of its own.
+    """Write elements along an axis in place, with indices of their own for each line.
 
     Parameters
     ----------
     arr : DeviceArray
     indices : array_like of int
-        Of as many axes as `arr`; the others than `axis` are broadcast.
+        The indices along `axis`, with as many axes as `arr`. The other axes are broadcast.
     values : array_like
-        Broadcast to the shape of `indices` with the other axes of `arr`.
+        The values, broadcast to the shape of the elements that are written.
     axis : int or None
         None writes to all elements in C order.
 
     Raises
     ------
     IndexError
-        An index is out of bounds; nothing has been written.
+        An index is out of bounds. Nothing has been written then.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[1, 2], [3, 4]])
+    >>> clarray.put_along_axis(x, [[0], [1]], 9, axis=1)
+    >>> x.tolist()
+    [[9, 2], [3, 9]]
     """
     checked_target(arr, "argument 1 of put_along_axis must be a clarray array, not {}")
     view_of(arr)
@@ -367,23 +383,25 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
 
 @recorded_writes
 def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write values at positions that count all elements in C order.
+    """Write values at given positions in place, counting all elements in C order.
 
     Parameters
     ----------
     a : DeviceArray
     ind : array_like of int
+        The positions. If one occurs several times, its last value stays.
     v : array_like
-        Repeated where there are fewer than positions; of positions that repeat the last one counts.
-    mode : {'raise', 'wrap', 'clip'}
-        For positions out of bounds.
+        The values, repeated if there are fewer than positions.
+    mode : {'raise', 'wrap', 'clip'}, optional
+        What to do with a position out of bounds: raise IndexError, begin again at the other end, or use the nearest
+        one.
 
     Raises
     ------
     TypeError
         `a` is no device array.
     IndexError
-        A position is out of bounds, or `a` has no elements; nothing has been written.
+        A position is out of bounds, or `a` has no elements. Nothing has been written then.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Arrays of indices: open and full grids, triangles, diagonals, and numbers that count elements."""
+"""Arrays of indices: open and full grids, and positions that count elements."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -11,16 +10,13 @@ import numpy as np
 from numpy import ndindex
 
 from clarray._core import composing, ufunc_calls
-from clarray._core.callers import NUMPY_2_5
-from clarray._core.creation import as_array, asarray, empty, ones, operand_array
+from clarray._core.creation import as_array, asarray, empty, operand_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
-from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing import masking
-from clarray._numpy.indexing.diagonals import below, warn_of_no_integer
 from clarray._numpy.indexing.gathering import check_mode
 from clarray._numpy.indexing.subscripts import getitem
 
@@ -31,13 +27,6 @@ __all__ = [
     "ndenumerate",
     "unravel_index",
     "ravel_multi_index",
-    "tril_indices",
-    "tril_indices_from",
-    "triu_indices",
-    "triu_indices_from",
-    "mask_indices",
-    "diag_indices",
-    "diag_indices_from",
 ]
 
 _INT64 = np.dtype(np.int64)
@@ -49,22 +38,29 @@ _MOST = 2**63 - 1
 
 
 def ix_(*args: Any) -> tuple[DeviceArray, ...]:
-    """Make index arrays that together name a grid: of each argument along an axis of its own.
+    """Make index arrays for the grid of all combinations of the given indices.
 
     Parameters
     ----------
     *args : array_like
-        Each of one axis: indices, or a mask, which stands for the positions it is set at.
+        Indices along one axis each, as int, or a mask, which stands for the positions that it selects.
 
     Returns
     -------
     tuple of DeviceArray
-        The n-th has its elements along axis n of as many as there are arguments.
+        One array per argument. The n-th has its elements along axis n, and length 1 along the other axes.
 
     Raises
     ------
     ValueError
-        An argument has not one axis.
+        An argument does not have exactly one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.arange(12).reshape(3, 4)
+    >>> x[clarray.ix_([0, 2], [1, 3])].tolist()
+    [[1, 3], [9, 11]]
     """
     device = ufunc_calls.device_of_operands(args)
     made = []
@@ -82,26 +78,26 @@ def ix_(*args: Any) -> tuple[DeviceArray, ...]:
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """Make, for each axis of a shape, the array of the positions along it.
+    """Make arrays of the positions along each axis of a shape.
 
     Parameters
     ----------
     dimensions : sequence of int
         The shape.
     dtype : dtype, optional
-        Of the result.
+        Type of the positions.
     sparse : bool, optional
-        Whether to leave the other axes at one element.
+        True leaves the other axes at length 1.
 
     Returns
     -------
     DeviceArray, or tuple of DeviceArray
-        All in one array, with an axis in front; one by one with ``sparse=True``.
+        One array of shape ``(len(dimensions), *dimensions)``. With ``sparse=True`` a tuple of one array per axis.
 
     Raises
     ------
     ValueError
-        An extent is negative.
+        A length in `dimensions` is negative.
 
     Examples
     --------
@@ -133,11 +129,21 @@ def grid(shape: Shape, along: list[Node], dtype: Any, sparse: bool) -> Any:
 
 
 class ndenumerate(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
-    """Go through an array's elements in C order: pairs of an index, as a tuple, and an element.
+    """Iterate over an array's elements in C order, as pairs of index and element.
 
     Parameters
     ----------
     arr : array_like
+
+    Notes
+    -----
+    Each element is read one by one, which is slow for large arrays.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [(index, int(value)) for index, value in clarray.ndenumerate([[5, 6]])]
+    [((0, 0), 5), ((0, 1), 6)]
     """
 
     numpys = np.ndenumerate
@@ -183,25 +189,36 @@ def _steps(shape: Shape, order: str) -> Shape:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArray, ...]:
-    """Turn numbers that count the elements of an array into one index per axis.
+    """Convert positions in C (or Fortran) order to one index per axis.
 
     Parameters
     ----------
     indices : array_like of int
+        Positions that count the elements of an array.
     shape : int or tuple of int
-        Of the array whose elements are counted.
+        Shape of that array.
     order : {'C', 'F'}, optional
-        How they are counted.
+        Whether the positions count in C order (row-major) or in Fortran order (column-major).
 
     Returns
     -------
     tuple of DeviceArray
-        One for each axis, of the shape of `indices`.
+        One array per axis, each of the shape of `indices`.
 
     Raises
     ------
     ValueError
-        A number is out of bounds; waits for the answer.
+        A position is out of bounds. The function waits for this check.
+
+    See Also
+    --------
+    ravel_multi_index : The inverse.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [i.tolist() for i in clarray.unravel_index([1, 5], (2, 3))]
+    [[0, 1], [1, 2]]
     """
     extents = as_shape(shape)
     given = _integers(indices, ufunc_calls.device_of_operands((indices,)))
@@ -234,18 +251,19 @@ def _along(number: Node, extent: int, step: int, outermost: bool) -> DeviceArray
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> DeviceArray:
-    """Turn one index per axis into numbers that count the elements of an array.
+    """Convert one index per axis to positions in C (or Fortran) order.
 
     Parameters
     ----------
     multi_index : sequence of array_like of int
-        One per axis; they are broadcast against each other.
+        One array of indices per axis. They are broadcast against each other.
     dims : int or tuple of int
         Shape of the array whose elements are counted.
     mode : {'raise', 'wrap', 'clip'}, or a tuple of them, one per axis
-        For indices out of bounds; negative ones are.
+        What to do with an index out of bounds, as a negative one: raise ValueError, begin again at the other end, or
+        use the nearest index.
     order : {'C', 'F'}, optional
-        How the elements are counted.
+        Whether to count in C order (row-major) or in Fortran order (column-major).
 
     Returns
     -------
@@ -254,7 +272,17 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     Raises
     ------
     ValueError
-        An index is out of bounds with the mode 'raise'; waits for the answer.
+        An index is out of bounds and the mode is 'raise'. The function waits for this check.
+
+    See Also
+    --------
+    unravel_index : The inverse.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ravel_multi_index(([0, 1], [1, 2]), (2, 3))
+    array([1, 5])
     """
     extents = as_shape(dims, _INVALID_DIMS)
     modes = mode if isinstance(mode, tuple | list) else (mode,) * len(extents)
@@ -287,124 +315,3 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if wrong is not None and bool(wrap(wrong).any()):
         raise ValueError("invalid entry in coordinates array")
     return asarray(number, _INT64) if not given else ufunc_calls.evaluate_if_eager(number)
-
-
-# Triangles and diagonals --------------------------------------------------------------------------
-
-
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
-    """Find the indices of a matrix at and below a diagonal, in C order.
-
-    Parameters
-    ----------
-    n : int
-        Rows.
-    k : int, optional
-        Which diagonal: 0 the main one, above it positive.
-    m : int, optional
-        Columns; as many as rows when None.
-
-    Returns
-    -------
-    tuple of DeviceArray
-        Of the rows, and of the columns.
-    """
-    return masking.nonzero(below((n, n if m is None else m), k))
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
-    """Find the indices of a matrix at and above a diagonal, in C order; parameters as in `tril_indices`."""
-    if NUMPY_2_5:  # which takes unsigned integers, and warns of a bool
-        try:
-            k = operator.index(k)
-        except TypeError:
-            if not isinstance(k, type(k - 1)):
-                warn_of_no_integer(k)
-    return masking.nonzero(~below((n, n if m is None else m), k - 1))
-
-
-def _matrix(arr: Any) -> Any:
-    if arr.ndim != 2:
-        raise ValueError("input array must be 2-d")
-    return arr
-
-
-def tril_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices of a matrix at and below a diagonal, in C order.
-
-    Parameters
-    ----------
-    arr : DeviceArray
-        Of two axes; only its shape counts.
-    k : int, optional
-        Which diagonal: 0 the main one, above it positive.
-
-    Returns
-    -------
-    tuple of DeviceArray
-        Of the rows, and of the columns.
-
-    Raises
-    ------
-    ValueError
-        `arr` has not two axes.
-    """
-    return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
-
-
-def triu_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices of a matrix at and above a diagonal, in C order; parameters as in `tril_indices_from`."""
-    return triu_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
-
-
-def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices of a square matrix at which a function of it is not zero.
-
-    Parameters
-    ----------
-    n : int
-        Rows and columns.
-    mask_func : callable
-        ``mask_func(a, k)`` of an n x n matrix of ones, such as `triu`.
-    k : object, optional
-        Passed to the function.
-
-    Returns
-    -------
-    tuple of DeviceArray
-        Of the rows, and of the columns.
-    """
-    return masking.nonzero(mask_func(ones((n, n), int), k) != 0)
-
-
-def diag_indices(n: int, ndim: int = 2) -> tuple[DeviceArray, ...]:
-    """Make the indices of the main diagonal of an array whose axes are equally long.
-
-    Parameters
-    ----------
-    n : int
-        How long.
-    ndim : int, optional
-        How many axes.
-
-    Returns
-    -------
-    tuple of DeviceArray
-        The same for each axis.
-    """
-    return (arange(n),) * ndim
-
-
-def diag_indices_from(arr: DeviceArray) -> tuple[DeviceArray, ...]:
-    """Make the indices of the main diagonal of an array whose axes are equally long.
-
-    Raises
-    ------
-    ValueError
-        It has fewer than two axes, or axes of different lengths.
-    """
-    if not arr.ndim >= 2:
-        raise ValueError("input array must be at least 2-d")
-    if len(set(arr.shape)) != 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    return diag_indices(arr.shape[0], arr.ndim)

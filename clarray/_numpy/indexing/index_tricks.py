@@ -56,7 +56,20 @@ class _Range:
 
 
 class _Grid:
-    """What `mgrid` and `ogrid` are: indexing them with slices gives the coordinates of a grid."""
+    """Make the coordinates of a grid by indexing `mgrid` or `ogrid` with slices: ``mgrid[0:3, 0:1:5j]``.
+
+    An imaginary step is a number of points, and the stop is then included. `mgrid` returns one array with an axis in
+    front that counts the axes. `ogrid` returns a tuple of arrays of length 1 along the other axes, so that they
+    broadcast.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.mgrid[0:2, 0:3].tolist()
+    [[[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]]]
+    >>> [x.tolist() for x in clarray.ogrid[0:2, 0:3]]
+    [[[0], [1]], [[0, 1, 2]]]
+    """
 
     def __init__(self, name: str, sparse: bool) -> None:
         self._name = name
@@ -83,7 +96,19 @@ ogrid = _Grid("ogrid", True)
 
 
 class _Joiner:
-    """What `r_` and `c_` are: indexing them joins arrays, scalars and ranges along an axis."""
+    """Join arrays, scalars and ranges by indexing `r_` or `c_`: ``r_[1:4, a, 0]``.
+
+    `r_` joins along the first axis. `c_` makes columns of 1-d arrays and joins along the last axis. A text at first, as
+    ``'0,2'``, gives the axis, the least number of axes, and the place of the arrays' own axes among them.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.r_[1:4, 0].tolist()
+    [1, 2, 3, 0]
+    >>> clarray.c_[[1, 2], [3, 4]].tolist()
+    [[1, 3], [2, 4]]
+    """
 
     def __init__(self, name: str, axis: int, ndmin: int, place: int) -> None:
         self._name = name

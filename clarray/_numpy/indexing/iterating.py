@@ -26,16 +26,16 @@ def in_host_memory(value: Any) -> Any:
 
 
 def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Step through the elements of one or several arrays by `numpy.nditer`.
+    """Iterate over the elements of one or several arrays on the host, by `numpy.nditer`.
 
-    On a device that works in host memory the iterator steps through the array's own memory, and what it writes is in
-    the array. On other devices it steps through a copy, and may not write.
+    On a device that works in host memory the iterator reads and writes the array's own memory. On any other device it
+    reads a copy, and cannot write.
 
     Parameters
     ----------
     op : array_like or sequence of array_like
     *args, **kwargs
-        As for `numpy.nditer`.
+        Further arguments of `numpy.nditer`.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        The iterator writes, and the array is in memory of the device's own.
+        The iterator shall write, but the device does not work in host memory.
 
     Examples
     --------
@@ -56,5 +56,23 @@ def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def nested_iters(op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make iterators over several groups of axes by `numpy.nested_iters`; memory and errors as in `nditer`."""
+    """Make nested iterators over groups of axes on the host, by `numpy.nested_iters`. Memory and errors as in `nditer`.
+
+    Parameters
+    ----------
+    op : array_like or sequence of array_like
+    *args, **kwargs
+        Further arguments of `numpy.nested_iters`, the groups of axes first.
+
+    Returns
+    -------
+    tuple of numpy.nditer
+
+    Examples
+    --------
+    >>> import clarray
+    >>> rows, columns = clarray.nested_iters(clarray.arange(4).reshape(2, 2), [[0], [1]])
+    >>> [[int(value) for value in columns] for _ in rows]
+    [[0, 1], [2, 3]]
+    """
     return np.nested_iters(in_host_memory(op), *args, **kwargs)

@@ -50,17 +50,17 @@ def _truth(a: Any) -> DeviceArray:
 
 @one_hold("out")
 def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None) -> DeviceArray:
-    """Take the elements, or the slices along an axis, where a condition holds.
+    """Take the elements, or the slices along an axis, for which a condition is true.
 
     Parameters
     ----------
     condition : array_like of bool
-        One axis; it may be shorter than that of `a`, which is then cut off.
+        One axis. If it is shorter than the axis of `a`, the rest of `a` is left out.
     a : array_like
     axis : int, optional
-        By default all elements in C order.
+        By default all elements count, in C order.
     out : DeviceArray, optional
-        Of the result's shape.
+        Where to write the result, of its shape.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     Raises
     ------
     IndexError
-        The condition holds beyond the end of `a`.
+        The condition is true beyond the end of `a`.
 
     Examples
     --------
@@ -144,18 +144,25 @@ def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
 
 
 def extract(condition: Any, arr: Any) -> DeviceArray:
-    """Take the elements where a condition of as many elements holds; see `compress`.
+    """Take the elements for which a condition is true. See `compress`.
 
     Parameters
     ----------
     condition : array_like
-        Its elements count in C order.
+        As many elements as `arr` has, counted in C order.
     arr : array_like
 
     Returns
     -------
     DeviceArray
-        Of one axis.
+        An array of one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[1, 2], [3, 4]])
+    >>> clarray.extract(x > 1, x)
+    array([2, 3, 4])
     """
     device = ufunc_calls.device_of_operands((condition, arr))
     flat = as_array(condition, device).reshape(-1)
@@ -166,7 +173,22 @@ def extract(condition: Any, arr: Any) -> DeviceArray:
 
 
 def nonzero(a: Any) -> tuple[DeviceArray, ...]:
-    """Find the positions of the elements that are not zero, in C order: one array per axis.
+    """Find the indices of the elements that are not zero, in C order.
+
+    Parameters
+    ----------
+    a : array_like
+        An array of one axis or more.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        One array of indices per axis.
+
+    Raises
+    ------
+    ValueError
+        `a` has no axis.
 
     Examples
     --------
@@ -191,12 +213,45 @@ def _part(flat: DeviceArray, axis: int, shape: Shape) -> DeviceArray:
 
 
 def flatnonzero(a: Any) -> DeviceArray:
-    """Find the positions of the elements that are not zero, counted in C order."""
+    """Find the positions of the elements that are not zero, counted in C order.
+
+    Parameters
+    ----------
+    a : array_like
+
+    Returns
+    -------
+    DeviceArray
+        An array of one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.flatnonzero([[0, 5], [7, 0]])
+    array([1, 2])
+    """
     return wrap(positions(_truth(a)._node))
 
 
 def argwhere(a: Any) -> DeviceArray:
-    """Find the positions of the elements that are not zero: one row per element."""
+    """Find the indices of the elements that are not zero, one row per element.
+
+    Parameters
+    ----------
+    a : array_like
+
+    Returns
+    -------
+    DeviceArray
+        An array of shape ``(number of elements, a.ndim)``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.argwhere([[0, 5], [7, 0]])
+    array([[0, 1],
+           [1, 0]])
+    """
     mask = _truth(a)
     flat = wrap(positions(mask._node))
     if not mask.ndim:
@@ -240,19 +295,32 @@ def _same_size(array: DeviceArray, mask: Any, name: str) -> DeviceArray:
 
 
 def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
-    """Write values, one after the other and repeated as needed, where a mask is set.
+    """Write values one after the other, in place, to the elements that a mask selects.
 
     Parameters
     ----------
     arr : DeviceArray
     mask : array_like of bool
-        Of as many elements.
+        As many elements as `arr` has.
     vals : array_like
+        The values. They are repeated if there are fewer than selected elements.
 
     Raises
     ------
     ValueError
-        There are no values and the mask is set somewhere.
+        `vals` is empty, but the mask selects elements.
+
+    See Also
+    --------
+    putmask : Write the value at the element's own position.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(4, int)
+    >>> clarray.place(x, [False, True, False, True], [7, 8])
+    >>> x
+    array([0, 7, 0, 8])
     """
     array = _target(arr, "place")
     found = _same_size(array, mask, "place")
@@ -273,22 +341,34 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
 
 @recorded_writes
 def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
-    """Write to each element where a mask is set the value at its own position.
+    """Write the values at the elements' own positions, in place, to the elements that a mask selects.
 
     Parameters
     ----------
     a : DeviceArray
     mask : array_like of bool
-        Of as many elements.
+        As many elements as `a` has.
     values : array_like
-        Repeated as needed.
+        The values, repeated to the size of `a`.
 
     Raises
     ------
     TypeError
         `a` is no device array.
     ValueError
-        `mask` has not as many elements.
+        `mask` does not have as many elements as `a`.
+
+    See Also
+    --------
+    place : Write the values one after the other.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(4, int)
+    >>> clarray.putmask(x, [False, True, False, True], [5, 6, 7, 8])
+    >>> x
+    array([0, 6, 0, 8])
     """
     array = _target(a, "putmask")
     found = _same_size(array, mask, "putmask")
@@ -302,15 +382,15 @@ def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
 
 
 def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
-    """Leave out slices along an axis.
+    """Return a copy of an array without some of its slices along an axis.
 
     Parameters
     ----------
     arr : array_like
     obj : int, slice, or array of int or bool
-        Which ones.
+        The slices to leave out.
     axis : int, optional
-        By default of all elements in C order.
+        By default elements are left out of the flattened array, in C order.
 
     Returns
     -------
@@ -320,9 +400,15 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
     Raises
     ------
     IndexError
-        There is no such slice.
+        An index is out of bounds.
     ValueError
-        A mask is not of the axis's length.
+        A mask does not have the length of the axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.delete([10, 20, 30, 40], [0, 2])
+    array([20, 40])
     """
     device = ufunc_calls.device_of_operands((arr, obj))
     array = as_array(arr, device)

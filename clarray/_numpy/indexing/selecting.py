@@ -62,17 +62,18 @@ def _weak_or_dtype(value: Any) -> Any:
 
 
 def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
-    """Take the elements of `x` where the condition is true, those of `y` elsewhere.
+    """Take elements of `x` where a condition is true, and elements of `y` elsewhere.
 
     Parameters
     ----------
     condition, x, y : array_like
-        Broadcast against each other. The result's dtype is that of ``x + y``, scalars being weak.
+        Broadcast against each other. The result has the dtype of ``x + y``. Python's numbers adapt to the other's
+        dtype.
 
     Returns
     -------
     DeviceArray
-        Without `x` and `y` the positions where the condition holds, as `nonzero` gives them.
+        Without `x` and `y` the indices at which the condition is true, as from `nonzero`.
 
     Raises
     ------
@@ -112,14 +113,16 @@ def chosen(condition: Any, x: Any, y: Any) -> DeviceArray:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
-    """Take each element from the first choice whose condition holds there.
+    """Take each element from the first choice whose condition is true.
 
     Parameters
     ----------
-    condlist, choicelist : sequence of array_like
-        As many conditions, of bools, as choices; all are broadcast against each other.
+    condlist : sequence of array_like of bool
+        The conditions.
+    choicelist : sequence of array_like
+        One choice per condition. Conditions and choices are broadcast against each other.
     default : array_like, optional
-        The elements where no condition holds.
+        The elements for which no condition is true.
 
     Returns
     -------
@@ -128,10 +131,17 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     Raises
     ------
     ValueError
-        The lists are empty, or not equally long.
+        The lists are empty, or have different lengths.
     TypeError
-        A condition is not of bools, or a choice is a Python number of another kind than the result's dtype, which that
-        of the default decides: the int 3 where all else is uint8 or bool.
+        A condition does not have the dtype bool. Or a choice is a Python number that does not fit the result's dtype,
+        as the int 3 if all others are uint8 or bool.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.arange(6)
+    >>> clarray.select([x < 2, x < 4], [x, 10 * x], default=-1)
+    array([ 0,  1, 20, 30, -1, -1])
     """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -158,17 +168,18 @@ _MOST_CHOICES = 63
 @recorded
 @one_hold("out")
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
-    """Take each element from the choice that an array of numbers names there.
+    """Take each element from one of several arrays, by an array of their numbers.
 
     Parameters
     ----------
     a : array_like of int
+        Which choice each element of the result comes from.
     choices : sequence of array_like, or an array whose first axis counts them
-        All are broadcast against each other and `a`.
+        The arrays to choose from. They are broadcast against each other and against `a`.
     out : DeviceArray, optional
-        Where to put the result.
-    mode : {'raise', 'wrap', 'clip'}
-        For numbers of no choice.
+        Where to write the result.
+    mode : {'raise', 'wrap', 'clip'}, optional
+        What to do with a number of no choice: raise ValueError, begin again at the other end, or use the nearest one.
 
     Returns
     -------
@@ -177,7 +188,13 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     Raises
     ------
     ValueError
-        A number is that of no choice.
+        A number is out of bounds and the mode is 'raise'.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
+    array([ 1, 20,  3])
     """
     choices = list(choices)
     if not choices:
@@ -241,9 +258,9 @@ def clip(
     ----------
     a : array_like
     min, max : array_like, optional
-        The limits; None is no limit.
+        The limits. None is no limit.
     out : DeviceArray, optional
-        Where to put the result.
+        Where to write the result.
     a_min, a_max : array_like, optional
         The same limits, by NumPy's older names.
     **kwargs
@@ -288,27 +305,37 @@ def clip(
 @recorded_growth
 @one_hold("out")
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
-    """Round to a number of decimals, halves to even; as NumPy it scales, rounds and scales back.
+    """Round to a number of decimals, and halves to the nearest even digit.
 
     Parameters
     ----------
     a : array_like
     decimals : int, optional
-        Negative ones count places before the point.
+        Number of decimals. Negative numbers round to tens, hundreds and so on.
     out : DeviceArray, optional
-        Where to put the result.
+        Where to write the result.
 
     Returns
     -------
     DeviceArray
-        Of the dtype of `a`, but float16 where bools are rounded to no decimals.
+        Of the dtype of `a`, but float16 if bools are rounded to no decimals.
 
     Raises
     ------
     ValueError
         `out` has another size.
     OverflowError
-        `decimals` does not fit a 32-bit integer.
+        `decimals` does not fit into a 32-bit integer.
+
+    Notes
+    -----
+    As NumPy does, it multiplies by a power of ten, rounds and divides.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.round([0.5, 1.5, 2.25], 1)
+    array([0.5, 1.5, 2.2])
     """
     array = operand_array(a)
     decimals = operator.index(decimals)

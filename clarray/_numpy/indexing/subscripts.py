@@ -450,17 +450,18 @@ known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
 @recorded_writes
 @one_hold("dst")
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """Write an array's elements to another's, or to those that a mask selects.
+    """Write the elements of one array to another one, or to those that a mask selects.
 
     Parameters
     ----------
     dst : DeviceArray
+        The array that is written.
     src : array_like
-        Broadcast to the shape of `dst`.
-    casting : str, optional
+        The values, broadcast to the shape of `dst`.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
         Which conversions are allowed.
     where : array_like of bool, optional
-        Where to write, broadcast to the shape of `dst`.
+        Which elements to write, broadcast to the shape of `dst`.
 
     Raises
     ------
