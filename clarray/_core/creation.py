@@ -78,26 +78,26 @@ def asarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array of any array-like, sharing its memory where that is possible.
+    """Convert any array-like to an array on a device, sharing its memory if possible.
 
-    On a device that works in host memory (a CPU's) the result of an ndarray is a view of it:
-    a write to one shows in the other. Elsewhere it is a copy.
+    On a device that works in host memory (a CPU) the result of an ndarray is a view of it:
+    a write to one shows in the other. On any other device the result is a copy.
 
     Parameters
     ----------
     a : array_like
-        A DeviceArray (returned as it is when nothing has to change), an ndarray of any strides and
-        byte order, a ``pyopencl.array.Array`` (shared), a buffer, nested sequences or a scalar.
+        A DeviceArray (returned as it is if nothing has to change), an ndarray of any strides and
+        byte order, a ``pyopencl.array.Array`` (its memory is shared), a buffer, nested sequences or a scalar.
     dtype : dtype, optional
-        The result's; of the data when None.
+        Type of the result's elements. The data's own by default.
     order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K' when None: as it is.
+        Memory layout. None is 'K', which keeps the layout of `a`.
     device : Device, str or int, optional
-        Where the result shall be; the current device when None.
+        Where to put the result: the device of a DeviceArray by default, else the current device.
     copy : bool, optional
-        True copies always, False never, None where it is needed.
+        True always copies, False never copies, None copies only if needed.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -106,9 +106,14 @@ def asarray(
     Raises
     ------
     TypeError
-        The device has no such dtype.
+        The device does not support the dtype.
     ValueError
-        ``copy=False`` and a copy is needed.
+        ``copy=False``, but a copy is needed.
+
+    See Also
+    --------
+    array : Always make a new array.
+    asnumpy : Copy an array to the host.
 
     Examples
     --------
@@ -132,21 +137,26 @@ def array(
     like: Any = None,
     device: Any = None,
 ) -> DeviceArray:
-    """Make a new array of any array-like; it copies unless told otherwise. Further parameters as in `asarray`.
+    """Make a new array from any array-like. Further parameters as in `asarray`.
 
     Parameters
     ----------
     object : array_like
+        The data: an array, nested sequences of numbers, or a scalar.
     copy : bool, optional
-        True copies always, False never, None where it is needed.
+        True (the default) always copies, False never copies, None copies only if needed.
     order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K': as it is.
+        Memory layout. 'K' keeps the layout of `object`.
     subok : bool, optional
-        Whether an array of a subclass of DeviceArray that need not be copied keeps its class.
+        True keeps the class of an array of a subclass of DeviceArray if no copy is needed.
     ndmin : int, optional
-        Axes of one element are put in front until there are so many.
+        Least number of axes. Axes of length 1 are put in front until there are so many.
     ndmax : int, optional
-        The most axes that nested sequences may have: ValueError where they have more.
+        Largest number of axes that nested sequences may have. Deeper ones raise ValueError.
+
+    Returns
+    -------
+    DeviceArray
 
     Examples
     --------
@@ -171,21 +181,61 @@ def asanyarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array of any array-like, parameters as in `asarray`; one of a subclass of DeviceArray keeps its class."""
+    """Convert any array-like to an array, and keep a subclass of DeviceArray. Parameters as in `asarray`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asanyarray([1, 2, 3])
+    array([1, 2, 3])
+    """
     refuse_subclass(a)
     return _make(a, dtype, order, device, copy, True)
 
 
 @recorded
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make a C-contiguous array of at least one axis, sharing memory where possible; parameters as in `asarray`."""
+    """Convert to a C-contiguous array of one axis or more, without a copy if possible.
+
+    Further parameters as in `asarray`.
+
+    Parameters
+    ----------
+    a : array_like
+        A 0-d array gets an axis of length 1.
+    dtype : dtype, optional
+        Type of the result's elements. The data's own by default.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[1, 2], [3, 4]])
+    >>> clarray.ascontiguousarray(x.T).flags.c_contiguous
+    True
+    """
     made = _make(a, dtype, "C", None, None)
     return made if made.ndim else made.reshape((1,))
 
 
 @recorded
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make a Fortran-contiguous array of at least one axis; parameters as in `ascontiguousarray`."""
+    """Convert to a Fortran-contiguous array of one axis or more. Parameters as in `ascontiguousarray`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[1, 2], [3, 4]])
+    >>> clarray.asfortranarray(x).flags.f_contiguous
+    True
+    """
     made = _make(a, dtype, "F", None, None)
     return made if made.ndim else made.reshape((1,))
 
@@ -197,19 +247,28 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     ----------
     a : array_like
     order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K': as it is.
+        Memory layout of the copy. 'K' keeps the layout of `a`.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
     DeviceArray
-        C-contiguous or in the order asked for, with memory of its own.
+        An array with memory of its own.
 
     Raises
     ------
     TypeError
-        The device has no such dtype.
+        The device does not support the dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([1, 2, 3])
+    >>> y = clarray.copy(x)
+    >>> y[0] = 9
+    >>> x
+    array([1, 2, 3])
     """
     if type(a) is DeviceArray and order in ("C", "K"):
         made = computed_copy(a)
@@ -282,19 +341,19 @@ def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> DeviceArray:
-    """Make an array whose elements are whatever the memory held.
+    """Make a new array without setting its elements, which have arbitrary values.
 
     Parameters
     ----------
     shape : int or sequence of int
     dtype : dtype, optional
-        float64 when not given; a device without it raises TypeError.
+        Type of the elements, float64 by default.
     order : {'C', 'F'}, optional
-        Memory layout.
+        Memory layout: row-major ('C') or column-major ('F').
     device : Device, str or int, optional
-        The current device when None.
+        Where to make the array. The current device by default.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -302,8 +361,17 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
 
     Raises
     ------
+    TypeError
+        The device does not support the dtype, as float64 on some GPUs.
     MemoryError
-        The device has no room; the message has the sizes.
+        The device has not enough free memory. The message names the sizes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.empty((2, 3), clarray.float32)
+    >>> x.shape, x.dtype
+    ((2, 3), dtype('float32'))
     """
     return _made(shape, dtype, order, device, False)
 
@@ -321,7 +389,19 @@ def plain_order(order: str | None) -> str:
 
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> DeviceArray:
-    """Make an array of zeros; parameters as in `empty`."""
+    """Make a new array of zeros. Parameters as in `empty`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.zeros((2, 3))
+    array([[0., 0., 0.],
+           [0., 0., 0.]])
+    """
     return _made(shape, dtype, order, device, True)
 
 
@@ -333,7 +413,19 @@ def ones(
     device: Any = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array of ones; parameters as in `empty`."""
+    """Make a new array of ones. Parameters as in `empty`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ones((2, 3), int)
+    array([[1, 1, 1],
+           [1, 1, 1]])
+    """
     made = empty(shape, float if dtype is None else dtype, order, device=device)
     made[...] = 1
     return made
@@ -348,14 +440,18 @@ def full(
     device: Any = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array filled with a value; further parameters as in `empty`.
+    """Make a new array filled with a value. Further parameters as in `empty`.
 
     Parameters
     ----------
     fill_value : scalar or array_like
-        Broadcast to the shape.
+        The value of every element. An array is broadcast to the shape.
     dtype : dtype, optional
-        The value's when None.
+        Type of the elements. That of `fill_value` by default.
+
+    Returns
+    -------
+    DeviceArray
 
     Examples
     --------

@@ -26,21 +26,22 @@ def empty_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of the shape, dtype and layout of another, its elements undefined.
+    """Make a new array with the shape, dtype and layout of another one, without setting its elements.
 
     Parameters
     ----------
     prototype : array_like
+        The array to imitate. Its elements are not read.
     dtype : dtype, optional
-        Instead of the prototype's.
+        Type of the elements. The prototype's by default.
     order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K': the prototype's.
+        Memory layout. 'K' keeps the prototype's.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
     shape : int or sequence of int, optional
-        Instead of the prototype's.
+        Shape of the result. The prototype's by default.
     device : Device, str or int, optional
-        The prototype's, or the current device, when None.
+        Where to make the array: the prototype's device by default, or the current device if it has none.
 
     Returns
     -------
@@ -49,9 +50,16 @@ def empty_like(
     Raises
     ------
     TypeError
-        The device has no such dtype.
+        The device does not support the dtype.
     MemoryError
-        The device has no room; the message has the sizes.
+        The device has not enough free memory. The message names the sizes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.ones((2, 3), clarray.float32)
+    >>> clarray.empty_like(x).shape
+    (2, 3)
     """
     return _made_like(prototype, dtype, order, shape, device, False)
 
@@ -82,11 +90,23 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of zeros in the shape, dtype and layout of another; further parameters as in `empty_like`.
+    """Make an array of zeros with the shape, dtype and layout of another one. Further parameters as in `empty_like`.
 
     Parameters
     ----------
     a : array_like
+        The array to imitate.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.zeros_like([[1, 2], [3, 4]])
+    array([[0, 0],
+           [0, 0]])
     """
     return _made_like(a, dtype, order, shape, device, True)
 
@@ -100,11 +120,22 @@ def ones_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of ones in the shape, dtype and layout of another; further parameters as in `empty_like`.
+    """Make an array of ones with the shape, dtype and layout of another one. Further parameters as in `empty_like`.
 
     Parameters
     ----------
     a : array_like
+        The array to imitate.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ones_like([0.5, 2.5])
+    array([1., 1.])
     """
     made = empty_like(a, dtype, order, subok, shape, device=device)
     made.fill(1)
@@ -121,13 +152,24 @@ def full_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of one value in the shape, dtype and layout of another; further parameters as in `empty_like`.
+    """Make an array like another one, filled with one value. Further parameters as in `empty_like`.
 
     Parameters
     ----------
     a : array_like
+        The array to imitate.
     fill_value : scalar or array_like
-        Broadcast to the shape.
+        The value of every element. It is converted to the dtype, and an array is broadcast to the shape.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.full_like([1, 2, 3], 7)
+    array([7, 7, 7])
     """
     made = empty_like(a, dtype, order, subok, shape, device=device)
     made[...] = converted_fill(fill_value, made.dtype)

@@ -27,58 +27,70 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
 
 
 class HostFallbackWarning(RuntimeWarning):
-    """A function has run on the host."""
+    """Warn that a function has run on the host, with copies of the arrays.
+
+    `clarray.config.host_fallback` and `clarray.config.host_library` ask for this warning with the value ``'warn'``.
+
+    Examples
+    --------
+    >>> import clarray, warnings
+    >>> square = clarray.vectorize(lambda value: value * value)
+    >>> with warnings.catch_warnings(record=True) as caught, clarray.config(host_library="warn"):
+    ...     warnings.simplefilter("always")
+    ...     result = square(clarray.arange(3))
+    >>> caught[0].category.__name__
+    'HostFallbackWarning'
+    """
 
 
 class Config:
-    """Settings of the process; call it for other ones within a block.
+    """Read and change the settings of this process: `clarray.config`.
+
+    Assign to an attribute to change a setting for the whole process. Call ``clarray.config(...)`` in a ``with``
+    statement to change settings for a block of code, in this thread or task only.
 
     Attributes
     ----------
     host_fallback : {'raise', 'warn', 'allow'}
-        What a NumPy function that clarray does not have does when it is given device arrays: raise
-        TypeError (the default), or run on the host, with a `HostFallbackWarning` or without, and
-        give its result back on the device.
+        What happens if a NumPy function that clarray lacks is called with device arrays. 'raise' (the default) raises
+        TypeError. 'warn' and 'allow' run the function on the host, with or without a `HostFallbackWarning`, and return
+        its result on the device.
     host_library : {'allow', 'warn', 'raise'}
-        What a call of clarray's does that is documented to work on the host:
-        the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where the host is quicker
-        (:doc:`fft`), `multivariate_normal`, which factorizes the covariances, `vectorize` and `frompyfunc`, and calls
-        of device arrays beside arrays that no device holds (:ref:`host_dtypes`).
-        It runs (the default), warns and runs, or raises TypeError.
+        What happens if a function of clarray's works on the host. These are the factorizations of `clarray.linalg` that
+        the device does not do, `clarray.fft` if the host is quicker (:doc:`fft`), `multivariate_normal`, `vectorize`,
+        `frompyfunc`, and calls of device arrays beside arrays that no device holds (:ref:`host_dtypes`). 'allow' (the
+        default) runs it, 'warn' warns and runs it, 'raise' raises TypeError.
     check_finite : bool
-        Whether the first call that makes a NaN or an infinity of finite values raises FloatingPointError, in place of
-        NumPy's warnings, which cannot follow a device. Each call is then computed at once, by itself, and looked at; it
-        costs nothing while it is off. It begins as CLARRAY_CHECK_FINITE says (0 or 1).
+        Whether the first call that makes a NaN or an infinity from finite values raises FloatingPointError. A device
+        cannot raise NumPy's warnings. Each call is then computed at once and checked. False (the default) costs
+        nothing. The environment variable CLARRAY_CHECK_FINITE (0 or 1) sets the first value.
     show_device : bool
-        Whether interactive prompts name an array's device behind its elements (the default): Python's, IPython's and a
-        notebook's text. `repr`, `str` and `print` give NumPy's text in any case. It begins as CLARRAY_SHOW_DEVICE says
-        (0 or 1).
+        Whether interactive prompts (Python, IPython, text in notebooks) name an array's device after its elements. True
+        by default. `repr`, `str` and `print` always give NumPy's text. The environment variable CLARRAY_SHOW_DEVICE
+        (0 or 1) sets the first value.
     thumbnails : {'images', True, False}
-        Of which arrays notebooks show a picture: of colour images, in place of their elements (the default), of all
-        that may be images, or of none. A colour image has the dtype uint8, three axes, and 3 or 4 colours in the last.
+        Which arrays notebooks show as a picture: colour images, in place of their elements ('images', the default), all
+        arrays that may be images (True), or none (False). A colour image has the dtype uint8, three axes, and 3 or 4
+        colours in the last axis.
     elements : {'scalars', 'arrays'}
-        Whether an element of an array in host memory is NumPy's scalar, or a 0-d device array that answers as one, as
-        on a GPU. The Array API standard asks for arrays, and libraries that use it refuse scalars beside arrays. It
-        begins as CLARRAY_ELEMENTS says, else as 'arrays' if SCIPY_ARRAY_API is set, else as 'scalars'. It is the whole
-        process's, and so no block has another one.
+        What an element of an array in host memory is: a NumPy scalar, or a 0-d device array that behaves as one, as on
+        a GPU. The Array API standard asks for arrays, and libraries that use it refuse scalars beside arrays. The
+        environment variable CLARRAY_ELEMENTS sets the first value. Without it that is 'arrays' if SCIPY_ARRAY_API is
+        set, else 'scalars'. A block of code cannot change this setting.
     memory_limit : int, str or None
-        How much this process may take of each memory: of the host's, for all devices that work in it together, and of
-        each other device's own. Bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage (``"50%"``);
-        None for all there is. It begins as CLARRAY_MEMORY_LIMIT says. It is the whole process's, and so no block
-        has another one.
+        How much memory this process may take: of the host's for all devices that work in it together, and of each other
+        device's own. Bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage (``"50%"``). None is no
+        limit. The environment variable CLARRAY_MEMORY_LIMIT sets the first value. A block of code cannot change this
+        setting.
 
     Examples
     --------
-    >>> from clarray._core.host_policy import Config
-    >>> config = Config()
-    >>> with config(host_fallback="allow"):
-    ...     config.host_fallback
+    >>> import clarray
+    >>> with clarray.config(host_fallback="allow"):
+    ...     clarray.config.host_fallback
     'allow'
-    >>> config.memory_limit = "16 GiB"
-    >>> config
-    <config host_fallback='raise' host_library='allow' check_finite=False show_device=True thumbnails='images' \
-memory_limit=17179869184>
-    >>> config.memory_limit = None
+    >>> clarray.config.host_fallback
+    'raise'
     """
 
     __slots__ = ("_checking", "_default", "_here", "_lock", "_on", "_switch")

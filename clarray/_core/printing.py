@@ -36,27 +36,31 @@ def array2string(
     suffix: str = "",
     legacy: Any = None,
 ) -> str:
-    """Text of an array's elements, in nested brackets.
+    """Format the elements of an array as text in nested brackets.
 
     Parameters
     ----------
     a : array_like
     max_line_width, precision, suppress_small : optional
-        Instead of those of `set_printoptions`.
+        Replace the values of `set_printoptions` for this call.
     separator : str, optional
-        What stands between elements.
+        Text between elements.
     prefix : str, optional
-        What will stand before the text: its length counts where lines are broken.
+        Text that the caller will put before the result. Its length counts when lines are broken.
     formatter, threshold, edgeitems, sign, floatmode : optional
-        Instead of those of `set_printoptions`.
+        Replace the values of `set_printoptions` for this call.
     suffix : str, optional
-        What will stand behind the text; as `prefix`.
+        Text that the caller will put after the result. Its length counts when lines are broken.
     legacy : optional
-        Instead of that of `set_printoptions`.
+        Replaces the value of `set_printoptions` for this call.
 
     Returns
     -------
     str
+
+    Notes
+    -----
+    Of a large array only the elements that are shown are computed and copied to the host.
 
     Examples
     --------
@@ -86,17 +90,23 @@ def array2string(
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """Text that NumPy gives as an array's `repr`: ``array(...)``, with shape and dtype where they do not show.
+    """Format an array as its `repr` does: ``array(...)``, with shape and dtype if the elements do not show them.
 
     Parameters
     ----------
     arr : DeviceArray or ndarray
     max_line_width, precision, suppress_small : optional
-        Instead of those of `set_printoptions`.
+        Replace the values of `set_printoptions` for this call.
 
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.array_repr(clarray.asarray([1, 2], clarray.float32))
+    'array([1., 2.], dtype=float32)'
     """
     options: Mapping[str, Any] = np.get_printoptions()
     limits = max_line_width, precision, suppress_small
@@ -118,17 +128,23 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """Text that NumPy gives as an array's `str`: its elements, or the one of a 0-d array as a scalar.
+    """Format an array as its `str` does: the elements in brackets, without ``array(...)``.
 
     Parameters
     ----------
     a : DeviceArray
     max_line_width, precision, suppress_small : optional
-        Instead of those of `set_printoptions`.
+        Replace the values of `set_printoptions` for this call.
 
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.array_str(clarray.asarray([1, 2]))
+    '[1 2]'
     """
     if not a.ndim:
         return np.array_str(asnumpy(a), max_line_width, precision, suppress_small)

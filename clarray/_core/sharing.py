@@ -14,34 +14,49 @@ __all__ = ["may_share_memory", "shares_memory"]
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
-    """Tell whether two arrays might share memory: whether the ranges of bytes that they span overlap.
+    """Return whether two arrays might share memory, by comparing the ranges of bytes that they span.
 
     Parameters
     ----------
     a, b : array_like
         Arrays on a device or on the host.
-    max_work : int, default 0
-        How many candidates to try for an exact answer; -1 for all of them.
+    max_work : int, optional
+        How many candidates for a common byte to try. 0 (the default) compares the ranges only, -1 finds the exact
+        answer.
 
     Returns
     -------
     bool
-        A pending value shares with nothing but itself; an array that `clarray.asarray` made of an ndarray
-        on a device that works in host memory shares with the ndarray.
+
+    See Also
+    --------
+    shares_memory : Find the exact answer.
+
+    Notes
+    -----
+    A pending array shares memory with itself only. An array that `clarray.asarray` made from an ndarray on a CPU device
+    shares memory with the ndarray.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(4)
+    >>> clarray.may_share_memory(x[:2], x[2:]), clarray.may_share_memory(x[::2], x[1::2])
+    (False, True)
     """
     # NumPy's stubs know only the two extreme values of max_work
     return np.may_share_memory(*_side_by_side(a, b), max_work=max_work)  # type: ignore[arg-type]
 
 
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
-    """Tell whether two arrays have an element's byte in common.
+    """Return whether two arrays have an element's byte in common.
 
     Parameters
     ----------
     a, b : array_like
         Arrays on a device or on the host.
-    max_work : int, default -1
-        How many candidates to try; -1 for all of them, which may take very long.
+    max_work : int, optional
+        How many candidates for a common byte to try. -1 (the default) tries all, which may take very long.
 
     Returns
     -------
@@ -50,7 +65,11 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     Raises
     ------
     numpy.exceptions.TooHardError
-        `max_work` candidates were not enough.
+        No answer was found with `max_work` candidates.
+
+    See Also
+    --------
+    may_share_memory : Compare the ranges of bytes only, which is fast.
 
     Examples
     --------

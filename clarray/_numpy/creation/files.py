@@ -33,7 +33,20 @@ def _as_asked(found: Any) -> Any:
 
 
 class Archive(Mapping[str, Any]):
-    """The arrays of an ``.npz`` file, each read when it is asked for; close it, or use it in ``with``."""
+    """Read the arrays of an ``.npz`` file by name. Close it, or use it in a ``with`` statement.
+
+    Each array is read when it is asked for.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> clarray.savez(file, a=clarray.arange(3))
+    >>> with clarray.load(BytesIO(file.getvalue())) as archive:
+    ...     archive["a"]
+    array([0, 1, 2])
+    """
 
     def __init__(self, host: Any) -> None:
         self._host = host
@@ -83,20 +96,21 @@ class _Attributes:
 
 
 def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:
-    """Read an array from a ``.npy`` file, or arrays by name from an ``.npz`` file.
+    """Read an array from a ``.npy`` file, or several arrays from an ``.npz`` file.
 
     Parameters
     ----------
     file : path or file object
     mmap_mode : {'r+', 'r', 'w+', 'c'}, optional
-        Map the file instead of reading it: a device that works in host memory reads from the mapping.
+        Map the file into memory instead of reading it. A device that works in host memory reads from the mapping.
     **kwargs
-        As `numpy.load` takes them; what a pickle holds is given as it is.
+        Further arguments of `numpy.load`.
 
     Returns
     -------
     DeviceArray or mapping
-        Of an ``.npz`` file a mapping from names to arrays, each read when it is asked for.
+        For an ``.npz`` file a mapping from names to arrays, each read when it is asked for. Data that no device holds
+        stays on the host.
 
     Examples
     --------
@@ -104,45 +118,80 @@ def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:
     >>> from io import BytesIO
     >>> file = BytesIO()
     >>> clarray.save(file, clarray.arange(3))
-    >>> position = file.seek(0)
-    >>> clarray.load(file).tolist()
-    [0, 1, 2]
+    >>> clarray.load(BytesIO(file.getvalue()))
+    array([0, 1, 2])
     """
     found = np.load(file, mmap_mode, **kwargs)
     return Archive(found) if hasattr(found, "files") else _on_device(found)
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array to a ``.npy`` file.
+    """Write an array to a ``.npy`` file, by way of a copy on the host.
 
     Parameters
     ----------
     file : path or file object
     arr : array_like
     allow_pickle : bool, optional
-        Whether objects may be written, as pickles.
+        Whether Python objects may be written, as pickles.
+
+    See Also
+    --------
+    load : Read the file.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> clarray.save(file, clarray.asarray([1.5, 2.5]))
+    >>> clarray.load(BytesIO(file.getvalue()))
+    array([1.5, 2.5])
     """
     np.save(file, asnumpy(arr), allow_pickle)
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Write arrays to an ``.npz`` file.
+    """Write several arrays to one ``.npz`` file, by way of copies on the host.
 
     Parameters
     ----------
     file : path or file object
     *args : array_like
-        They get the names ``arr_0``, ``arr_1`` ...
+        Arrays that get the names ``arr_0``, ``arr_1`` and so on.
     allow_pickle : bool, optional
-        Whether objects may be written, as pickles.
+        Whether Python objects may be written, as pickles.
     **kwds : array_like
-        They get the names of the keywords.
+        Arrays that get the names of their keywords.
+
+    See Also
+    --------
+    load : Read the file.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> clarray.savez(file, a=clarray.arange(3), b=clarray.ones(2))
+    >>> clarray.load(BytesIO(file.getvalue()))["b"]
+    array([1., 1.])
     """
     np.savez(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
 
 
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Write arrays to a compressed ``.npz`` file; parameters as in `savez`."""
+    """Write several arrays to one compressed ``.npz`` file. Parameters as in `savez`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> clarray.savez_compressed(file, a=clarray.arange(3))
+    >>> clarray.load(BytesIO(file.getvalue()))["a"]
+    array([0, 1, 2])
+    """
     np.savez_compressed(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
 
 
@@ -153,31 +202,47 @@ def _members(named: dict[str, Any], allow_pickle: bool) -> dict[str, Any]:
 
 
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N803 - NumPy's name
-    """Write an array of one or two axes as text; further parameters as in `numpy.savetxt`.
+    """Write an array of one or two axes as text. Further parameters as in `numpy.savetxt`.
 
     Parameters
     ----------
     fname : path or file object
     X : array_like
     *args, **kwargs
-        Passed on.
+        Further arguments of `numpy.savetxt`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from io import StringIO
+    >>> file = StringIO()
+    >>> clarray.savetxt(file, clarray.asarray([[1, 2], [3, 4]]), fmt="%d")
+    >>> file.getvalue().splitlines()
+    ['1 2', '3 4']
     """
     np.savetxt(fname, asnumpy(X), *args, **kwargs)
 
 
 def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
-    """Read an array from text; further parameters as in `numpy.loadtxt`.
+    """Read an array from text. Further parameters as in `numpy.loadtxt`.
 
     Parameters
     ----------
     fname : path, file object or iterable of str
     *args, **kwargs
-        Passed on.
+        Further arguments of `numpy.loadtxt`.
 
     Returns
     -------
     DeviceArray or list
-        With ``unpack=True`` and a structured dtype one array for each column.
+        A list of one array per column with ``unpack=True`` and a structured dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.loadtxt(["1 2", "3 4"])
+    array([[1., 2.],
+           [3., 4.]])
     """
     found = np.loadtxt(fname, *args, **kwargs)
     # with ``unpack=True`` there may be one array for each column
@@ -185,17 +250,24 @@ def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
-    """Read an array from text in which values may be missing; further parameters as in `numpy.genfromtxt`.
+    """Read an array from text in which values may be missing. Further parameters as in `numpy.genfromtxt`.
 
     Parameters
     ----------
     fname : path, file object or iterable of str
     *args, **kwargs
-        Passed on.
+        Further arguments of `numpy.genfromtxt`.
 
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.genfromtxt(["1,2", "3,"], delimiter=",", filling_values=0)
+    array([[1., 2.],
+           [3., 0.]])
     """
     found: DeviceArray = _as_asked(np.genfromtxt(fname, *args, **kwargs))
     return found
@@ -204,39 +276,59 @@ def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
 def fromfile(
     file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
 ) -> DeviceArray:
-    """Read an array of one axis from a binary file, or from text with a separator.
+    """Read an array of one axis from a binary file, or from a text file with a separator.
 
     Parameters
     ----------
     file : path or file object
     dtype : dtype, optional
-        Of the elements in the file.
+        Type of the elements in the file, float64 by default.
     count : int, optional
-        Elements to read; all when -1.
+        Number of elements to read. -1 reads all.
     sep : str, optional
-        What stands between elements of text; empty for a binary file.
+        Text between the elements of a text file. Empty for a binary file.
     offset : int, optional
-        Bytes to skip at the start.
+        Bytes to skip at the start of a binary file.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from tempfile import TemporaryFile
+    >>> with TemporaryFile() as file:
+    ...     clarray.asarray([1, 2, 3], clarray.uint8).tofile(file)
+    ...     position = file.seek(0)
+    ...     clarray.fromfile(file, clarray.uint8)
+    array([1, 2, 3], dtype=uint8)
     """
     return array(np.fromfile(file, dtype, count, sep, offset))
 
 
 def tofile(a: DeviceArray, fid: Any, sep: str = "", format: str = "%s") -> None:
-    """Write the elements to a file, in C order; see `numpy.ndarray.tofile`.
+    """Write the elements to a file in C order, as bytes or as text. See `numpy.ndarray.tofile`.
 
     Parameters
     ----------
     fid : path or file object
     sep : str, optional
-        What stands between elements of text; empty for a binary file.
+        Text between the elements. Empty (the default) writes bytes.
     format : str, optional
-        How an element becomes text.
+        Format of an element as text.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from tempfile import TemporaryFile
+    >>> with TemporaryFile() as file:
+    ...     clarray.asarray([1, 2, 3]).tofile(file, sep=" ")
+    ...     position = file.seek(0)
+    ...     file.read()
+    b'1 2 3'
     """
     asnumpy(a).ravel().tofile(fid, sep, format)
 
@@ -247,6 +339,15 @@ def dump(a: DeviceArray, file: Any) -> None:
     Parameters
     ----------
     file : path or file object
+
+    Examples
+    --------
+    >>> import clarray, pickle
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> clarray.arange(3).dump(file)
+    >>> pickle.loads(file.getvalue())
+    array([0, 1, 2])
     """
     with nullcontext(file) if hasattr(file, "write") else open(file, "wb") as opened:
         pickle.dump(a, opened)

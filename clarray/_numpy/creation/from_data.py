@@ -19,24 +19,24 @@ __all__ = ["frombuffer", "fromfunction", "fromiter", "fromstring"]
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
-    """Call a function with the coordinates of every element.
+    """Call a function with the coordinates of all elements, and return its result.
 
     Parameters
     ----------
     function : callable
-        Of one array for each axis, each of the whole shape; it is called once.
+        Takes one array of coordinates per axis, each of the whole shape. It is called once.
     shape : tuple of int
     dtype : dtype, optional
-        Of the coordinates.
+        Type of the coordinates, float64 by default.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
     **kwargs
-        Passed on.
+        Passed to the function.
 
     Returns
     -------
     object
-        What the function returns. The coordinates are not stored: they are computed where they are used.
+        The function's result.
 
     Examples
     --------
@@ -48,46 +48,54 @@ def fromfunction(
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> DeviceArray:
-    """Make an array of one axis of what an iterator gives.
+    """Make an array of one axis from the items of an iterable.
 
     Parameters
     ----------
     iter : iterable
-        Read on the host.
+        Numbers. They are read on the host.
     dtype : dtype
+        Type of the elements.
     count : int, optional
-        How many items to read; all by default.
+        Number of items to read. -1 reads all.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
     DeviceArray
-        Or ndarray, of a dtype that no device holds: the items can be read only once.
+        An ndarray if no device holds the dtype.
 
     Raises
     ------
     ValueError
-        There are fewer items.
+        There are fewer than `count` items.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fromiter((i * i for i in range(4)), int)
+    array([0, 1, 4, 9])
     """
     made = np.fromiter(iter, dtype, count)
     return asarray(made) if made.dtype in DTYPES else made  # type: ignore[return-value]
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> DeviceArray:
-    """Make an array of one axis of the bytes of an object, sharing its memory where `asarray` would.
+    """Make an array of one axis from the bytes of an object, sharing its memory if `asarray` would.
 
     Parameters
     ----------
     buffer : bytes-like
-        The result is read-only where it is.
+        The result is read-only if the buffer is.
     dtype : dtype, optional
+        Type of the elements, float64 by default.
     count : int, optional
-        How many elements; all by default.
+        Number of elements. -1 takes all.
     offset : int, optional
-        Where to begin, in bytes.
+        Position of the first element in the buffer, in bytes.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     Raises
     ------
     ValueError
-        The buffer is too small, or holds no whole number of elements.
+        The buffer is too small, or its length is no whole number of elements.
 
     Examples
     --------
@@ -108,19 +116,20 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, like: Any = None) -> DeviceArray:
-    """Make an array of one axis of numbers in a text.
+    """Make an array of one axis from the numbers in a text.
 
     Parameters
     ----------
     string : str
-        Read on the host.
+        The text. It is read on the host.
     dtype : dtype, optional
+        Type of the elements, float64 by default.
     count : int, optional
-        How many numbers to read; all by default.
+        How many numbers to read. -1 reads all.
     sep : str
-        What separates them; white space in it stands for any.
+        Text between the numbers. White space in it matches any amount of white space.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -129,6 +138,12 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, li
     Raises
     ------
     ValueError
-        The separator is empty: that read bytes, for which there is `frombuffer`.
+        `sep` is empty. Use `frombuffer` for bytes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fromstring("1 2 3", int, sep=" ")
+    array([1, 2, 3])
     """
     return asarray(np.fromstring(string, dtype, count, sep=sep), dtype)

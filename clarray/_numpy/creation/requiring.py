@@ -32,22 +32,39 @@ _LETTERS = {
 
 
 def isfortran(a: DeviceArray) -> bool:
-    """Tell whether an array is in Fortran order, and not also in C order."""
+    """Return whether an array is contiguous in Fortran order (column-major) and not in C order as well.
+
+    Parameters
+    ----------
+    a : DeviceArray
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros((2, 3))
+    >>> clarray.isfortran(x), clarray.isfortran(x.T)
+    (False, True)
+    """
     return bool(a.flags.fnc)
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make an array that has what is required of it, copying only where it has to.
+    """Convert to an array that meets requirements on its memory, with a copy only if needed.
 
     Parameters
     ----------
     a : array_like
     dtype : dtype, optional
+        Type of the result's elements. The data's own by default.
     requirements : str or sequence of str, optional
-        Of ``'C'`` and ``'F'`` (contiguous), ``'A'`` (aligned, which all are), ``'W'`` (writeable), ``'O'`` (with memory
-        of its own) and ``'E'`` (no subclass), or NumPy's long names.
+        ``'C'`` or ``'F'`` (contiguous), ``'A'`` (aligned, as all arrays are), ``'W'`` (writeable), ``'O'`` (owns its
+        memory), ``'E'`` (no subclass), or NumPy's long names.
     like : object, optional
-        Accepted for NumPy's sake.
+        Ignored. Accepted for compatibility with NumPy.
 
     Returns
     -------
@@ -58,7 +75,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     ValueError
         Both C and Fortran order are required.
     KeyError
-        An unknown requirement.
+        A requirement is unknown.
 
     Examples
     --------
@@ -80,15 +97,15 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> DeviceArray:
-    """Make an array as `asarray` does, if its values are finite.
+    """Convert to an array, and raise ValueError if a value is infinite or NaN. Waits for the check.
 
     Parameters
     ----------
     a : array_like
     dtype : dtype, optional
-        The result's; of the data when None.
+        Type of the result's elements. The data's own by default.
     order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K' when None: as it is.
+        Memory layout. None is 'K', which keeps the layout of `a`.
 
     Returns
     -------
@@ -98,6 +115,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> De
     ------
     ValueError
         A value is infinite or NaN.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray_chkfinite([1.0, 2.0])
+    array([1., 2.])
     """
     made = asarray(a, dtype, order)
     if made.dtype.kind in "fc" and not bool(every(np.isfinite(made))):
