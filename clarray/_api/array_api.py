@@ -29,27 +29,71 @@ _KINDS = {
 
 
 class ArrayNamespaceInfo:
-    """What `clarray` offers on this machine, in the Array API standard's terms."""
+    """Describe what `clarray` offers on this machine, in the terms of the Array API standard.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> info = clarray.__array_namespace_info__()
+    >>> info.capabilities()["boolean indexing"]
+    True
+    """
 
     __module__ = "clarray"
 
     def capabilities(self) -> dict[str, Any]:
-        """Tell what is optional in the standard; clarray has all of it."""
+        """Return which optional parts of the standard clarray has. It has all of them.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.__array_namespace_info__().capabilities()["data-dependent shapes"]
+        True
+        """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
 
     def default_device(self) -> Device:
-        """Give the device that new arrays are made on."""
+        """Return the device that new arrays are made on.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.__array_namespace_info__().default_device() is clarray.zeros(3).device
+        True
+        """
         return current_device()
 
     def devices(self) -> tuple[Device, ...]:
-        """List the devices that the argument `device` of a creation function takes."""
+        """Return the devices that the argument `device` of a creation function takes.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> list(clarray.__array_namespace_info__().devices()) == clarray.devices()
+        True
+        """
         return tuple(devices())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
-        """Give the dtype of each kind to use on a device where nothing else is known.
+        """Return the dtype to use on a device for each kind of numbers.
 
-        On a device without float64 that is float32 and complex64; functions that NumPy has make
-        float64 unless they are told a dtype raise there, as a dtype is never narrowed silently.
+        On a device without float64 that is float32 and complex64. Functions whose default is float64 in NumPy raise
+        TypeError there if no dtype is given, as clarray never reduces the precision silently.
+
+        Parameters
+        ----------
+        device : Device, str or int, optional
+            The current device by default.
+
+        Returns
+        -------
+        dict of str to dtype
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.__array_namespace_info__().default_dtypes()["indexing"]
+        dtype('int64')
         """
         fp64 = device_for(device).capabilities.fp64
         return {
@@ -60,19 +104,29 @@ class ArrayNamespaceInfo:
         }
 
     def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, np.dtype]:
-        """Give the standard's dtypes that a device has, by name.
+        """Return the standard's dtypes that a device supports, by name.
 
         Parameters
         ----------
         device : Device, str or int, optional
-            The current device when None.
+            The current device by default.
         kind : str or tuple of str, optional
-            Only dtypes of these kinds, named as in `isdtype`.
+            Return only dtypes of these kinds, which have the names of `isdtype`.
+
+        Returns
+        -------
+        dict of str to dtype
 
         Raises
         ------
         ValueError
             There is no such kind.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> sorted(clarray.__array_namespace_info__().dtypes(kind="signed integer"))
+        ['int16', 'int32', 'int64', 'int8']
         """
         wanted = "".join(map(_letters, kind if isinstance(kind, tuple) else (kind,)))
         fp64 = device_for(device).capabilities.fp64
@@ -97,11 +151,17 @@ def _letters(kind: str | None) -> str:
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807 - the standard's name
-    """Give the Array API standard's inspection functions.
+    """Return the Array API standard's inspection functions.
 
     Returns
     -------
     ArrayNamespaceInfo
-        With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices`` and ``dtypes``.
+        It has the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices`` and ``dtypes``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> sorted(clarray.__array_namespace_info__().dtypes(kind="bool"))
+    ['bool']
     """
     return ArrayNamespaceInfo()

@@ -15,12 +15,12 @@ __all__ = ["show_config"]
 
 
 def show_config(details: bool = False) -> None:
-    """Print versions, the devices, and the settings in force.
+    """Print versions, devices and settings.
 
     Parameters
     ----------
     details : bool, optional
-        Whether to print the capabilities of the device in use, and the policy of each algorithm there, as well.
+        Whether to print the capabilities of the current device and the policy of each algorithm as well.
 
     Examples
     --------

@@ -12,24 +12,24 @@ __all__ = ["MemoryPool", "fuse", "get_default_memory_pool"]
 
 
 def fuse(*args: Any, kernel_name: str | None = None) -> Any:
-    """Give the function itself, by CuPy's name: expressions are fused without it.
+    """Return the function itself: CuPy's decorator, which clarray does not need, as it fuses all expressions.
 
     Parameters
     ----------
     *args : callable
-        The function, where this decorates without brackets.
+        The function, if the decorator is used without brackets.
     kernel_name : str, optional
-        Has no meaning here: a fused kernel is named by what it does.
+        Ignored.
 
     Returns
     -------
     callable
-        The function; without one what gives it.
+        The function, or the decorator if there is none.
 
     Raises
     ------
     TypeError
-        Something else than one function is given.
+        The argument is not exactly one function.
 
     Examples
     --------
@@ -49,43 +49,103 @@ def fuse(*args: Any, kernel_name: str | None = None) -> Any:
 
 
 class MemoryPool:
-    """The memory of the current device, by the methods of CuPy's pool; see `clarray.memory_info`."""
+    """Measure and limit the current device's memory by the methods of CuPy's memory pool. See `clarray.memory_info`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> pool = clarray.get_default_memory_pool()
+    >>> pool.total_bytes() == pool.used_bytes() + pool.free_bytes()
+    True
+    """
 
     def used_bytes(self) -> int:
-        """Bytes that arrays have."""
+        """Return the number of bytes that arrays use.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.zeros(1000, clarray.int8)
+        >>> clarray.get_default_memory_pool().used_bytes() >= 1000
+        True
+        """
         return memory_info().used
 
     def free_bytes(self) -> int:
-        """Bytes that wait for reuse."""
+        """Return the number of unused bytes that are kept for new arrays.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> pool = clarray.get_default_memory_pool()
+        >>> pool.free_all_blocks()
+        >>> pool.free_bytes()
+        0
+        """
         return memory_info().pooled
 
     def total_bytes(self) -> int:
-        """Bytes that arrays have, and that wait for reuse."""
+        """Return the number of bytes that arrays use or that are kept for new arrays.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> pool = clarray.get_default_memory_pool()
+        >>> pool.total_bytes() - pool.used_bytes() - pool.free_bytes()
+        0
+        """
         found = memory_info()
         return found.used + found.pooled
 
     def free_all_blocks(self) -> None:
-        """Give memory that waits for reuse back to the system: `clarray.free_memory`."""
+        """Return unused memory to the system: `clarray.free_memory`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> pool = clarray.get_default_memory_pool()
+        >>> pool.free_all_blocks()
+        >>> pool.free_bytes()
+        0
+        """
         free_memory()
 
     def get_limit(self) -> int:
-        """Bytes that may be taken; 0 where there is no limit."""
+        """Return how many bytes may be used, or 0 if there is no limit.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.config.memory_limit = "1GiB"
+        >>> clarray.get_default_memory_pool().get_limit()
+        1073741824
+        >>> clarray.config.memory_limit = None
+        """
         return 0 if config.memory_limit is None else memory_info().limit
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
-        """Set `clarray.config.memory_limit`, which is the whole process's.
+        """Set `clarray.config.memory_limit`, the limit of the whole process.
 
         Parameters
         ----------
         size : int, optional
-            Bytes; 0 for no limit.
+            Number of bytes. 0 is no limit.
         fraction : float, optional
-            From 0 to 1, of the device's memory, in place of bytes.
+            Part of the device's memory, from 0 to 1, instead of a number of bytes.
 
         Raises
         ------
         ValueError
-            Both are given, or neither, or there is no such amount.
+            Both arguments are given, or neither, or the amount is impossible.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> pool = clarray.get_default_memory_pool()
+        >>> pool.set_limit(1 << 30)
+        >>> clarray.config.memory_limit
+        1073741824
+        >>> pool.set_limit(0)
         """
         if (size is None) == (fraction is None):
             raise ValueError("set_limit takes size or fraction")
@@ -94,7 +154,7 @@ class MemoryPool:
 
 
 def get_default_memory_pool() -> MemoryPool:
-    """Give the memory of the current device by the methods of CuPy's pool.
+    """Return an object that measures and limits the current device's memory by the methods of CuPy's memory pool.
 
     Returns
     -------

@@ -82,33 +82,33 @@ def to_jax(array: DeviceArray) -> Any:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceArray:
-    """Make an array of another library's, sharing its memory where that is possible.
+    """Convert an array of another library, sharing its memory if possible.
 
-    Memory of the host is shared with a device that works in it, and copied to any other. Arrays on
-    other devices are asked for a copy in host memory.
+    A device that works in host memory shares memory of the host. Any other device gets a copy. Arrays on another
+    library's device are first copied to host memory by that library.
 
     Parameters
     ----------
     x : object
-        Anything with ``__dlpack__`` and ``__dlpack_device__``.
+        An array with the methods ``__dlpack__`` and ``__dlpack_device__``.
     device : Device, str or int, optional
-        Where the result shall be; when None, where a DeviceArray is, else the current device.
+        Where to put the result: the device of a DeviceArray by default, else the current device.
     copy : bool, optional
-        True copies always, False never, None where it is needed.
+        True always copies, False never copies, None copies only if needed.
 
     Returns
     -------
     DeviceArray
-        Read-only where `x` is.
+        A read-only array if `x` is read-only.
 
     Raises
     ------
     AttributeError
-        `x` has no such methods.
+        `x` does not have these methods.
     BufferError
-        `x` cannot be exported, or ``copy=False`` and a copy is needed (that is a ValueError, too).
+        `x` cannot be exported, or ``copy=False`` and a copy is needed (the error is then a ValueError as well).
     TypeError
-        The device has no such dtype.
+        The device does not support the dtype.
 
     Examples
     --------

@@ -32,12 +32,12 @@ def _dtype_of(value: Any) -> Any:
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    """The dtype that NumPy's promotion (NEP 50) gives an operation on the operands.
+    """Return the dtype that an operation on the operands has by NumPy's promotion rules (NEP 50).
 
     Parameters
     ----------
     *arrays_and_dtypes : array_like, dtype or Python scalar
-        Python scalars are weak; arrays of any shape, 0-d ones too, count with their dtype.
+        Python scalars adapt to the other dtypes. Arrays of any shape, 0-d ones too, count with their dtype.
 
     Returns
     -------
@@ -60,13 +60,14 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether a casting rule lets one dtype become another.
+    """Return whether a casting rule allows a conversion from one dtype to another.
 
     Parameters
     ----------
     from_ : dtype or array
     to : dtype
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+        The rule. 'safe' (the default) allows conversions that keep every value.
 
     Returns
     -------
@@ -76,14 +77,21 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     ------
     TypeError
         `from_` is a Python number, which has no dtype of its own.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.can_cast(clarray.int32, clarray.int64), clarray.can_cast(clarray.int64, clarray.int32)
+    (True, False)
     """
     return np.can_cast(_dtype_of(from_), to, casting)
 
 
 class finfo:  # noqa: N801 - NumPy's name
-    """Limits of a float dtype, or of a complex one's parts; see `numpy.finfo`.
+    """Describe the limits of a float dtype, or of the parts of a complex one. See `numpy.finfo`.
 
-    Floats are Python's, as the Array API standard asks, and thus weak: they never widen an array's dtype.
+    The attributes `max`, `min`, `eps` and so on are Python floats, as the Array API standard asks. So they never widen
+    an array's dtype.
 
     Parameters
     ----------
@@ -92,7 +100,13 @@ class finfo:  # noqa: N801 - NumPy's name
     Raises
     ------
     ValueError
-        It is no inexact dtype.
+        The dtype is neither a float nor a complex one.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.finfo(clarray.float32).bits, clarray.finfo(clarray.float32).eps
+    (32, 1.1920928955078125e-07)
     """
 
     def __init__(self, dtype: Any) -> None:
@@ -112,9 +126,23 @@ class finfo:  # noqa: N801 - NumPy's name
 
 
 def min_scalar_type(a: Any, /) -> np.dtype:
-    """The smallest dtype, of the same kind, that holds a scalar's value; the dtype of an array that has axes.
+    """Return the smallest dtype of the same kind that holds a scalar's value, or an array's own dtype.
 
-    The value of a 0-d DeviceArray is read, which waits for it.
+    Waits for the value of a 0-d DeviceArray.
+
+    Parameters
+    ----------
+    a : scalar or array_like
+
+    Returns
+    -------
+    dtype
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.min_scalar_type(300)
+    dtype('uint16')
     """
     if isinstance(a, DeviceArray):
         return np.min_scalar_type(a.dtype.type(a.item())) if a.ndim == 0 else a.dtype
@@ -122,46 +150,112 @@ def min_scalar_type(a: Any, /) -> np.dtype:
 
 
 def common_type(*arrays: Any) -> Any:
-    """The inexact scalar type that all the arrays can be cast to without overflow; integers count as float64.
+    """Return the float or complex scalar type to which all arrays can be converted without overflow.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Integers count as float64.
+
+    Returns
+    -------
+    type
 
     Raises
     ------
     TypeError
-        An array holds something other than numbers, bool included.
+        An array holds no numbers. Bools are none.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.common_type(clarray.ones(2, clarray.float32), clarray.ones(2, clarray.complex64)).__name__
+    'complex64'
     """
     stand_ins = (np.empty(0, a.dtype) if isinstance(a, DeviceArray) else a for a in arrays)
     return np.common_type(*stand_ins)
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex, whatever the values are."""
+    """Return whether the dtype of an array or a number is complex, whatever its values are.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.iscomplexobj(clarray.zeros(2, clarray.complex64)), clarray.iscomplexobj(1.5)
+    (True, False)
+    """
     return bool(np.iscomplexobj(x.dtype.type(0) if isinstance(x, DeviceArray) else x))
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not complex."""
+    """Return whether the dtype of an array or a number is not complex.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isrealobj(clarray.zeros(2)), clarray.isrealobj(1 + 2j)
+    (True, False)
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether a value is a Python or NumPy scalar; no array is one, not even a 0-d one."""
+    """Return whether a value is a Python or NumPy scalar. An array is none, not even a 0-d one.
+
+    Parameters
+    ----------
+    element : object
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isscalar(3.1), clarray.isscalar(clarray.asarray(3.1))
+    (True, False)
+    """
     return np.isscalar(element)
 
 
 def mintypecode(typechars: Any, typeset: Any = "GDFgdf", default: str = "d") -> str:
-    """The character of the smallest dtype of a set that all the given ones can be cast to.
+    """Return the character of the smallest dtype in a set to which all given dtypes can be converted.
 
     Parameters
     ----------
     typechars : str or list of str or array_like
-        Dtype characters, or arrays that stand for theirs.
+        Characters of dtypes, or arrays whose dtypes count.
     typeset : str or list of str, optional
         The characters to choose from.
     default : str, optional
-        What is given where none of `typechars` is in `typeset`.
+        The result if none of `typechars` is in `typeset`.
 
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.mintypecode(["f", "d"])
+    'd'
     """
     return np.mintypecode([c.dtype.char if isinstance(c, DeviceArray) else c for c in typechars], typeset, default)

@@ -24,18 +24,18 @@ __all__ = ["explain"]
 
 
 def explain(array: DeviceArray) -> Explanation:
-    """Return the plan of an evaluation: the expression, its passes over memory, their policies and OpenCL source.
+    """Return the plan of an evaluation without running it: expression, passes over memory, OpenCL source.
 
     Parameters
     ----------
     array : DeviceArray
-        It is left as it is: what is pending stays pending.
+        The array to explain. It stays pending.
 
     Returns
     -------
-    str
-        Notebooks show a picture of the expression; its method ``picture()`` gives that as SVG. The attributes
-        ``launches``, ``policies`` and ``sources`` have the parts of the text.
+    Explanation
+        Text, as a `str`. Notebooks show a picture of the expression, which the method ``picture()`` returns as SVG. The
+        attributes ``launches``, ``policies`` and ``sources`` have the parts of the text.
 
     Examples
     --------

@@ -128,7 +128,15 @@ def _listed(out: Any) -> tuple[Any, ...]:
 
 
 def get_array_module(*args: Any) -> ModuleType:
-    """Give clarray if any argument is its array, else NumPy, by CuPy's name: for functions that take either.
+    """Return clarray if any argument is a device array, else NumPy, for functions that take either (CuPy's name).
+
+    Parameters
+    ----------
+    *args : object
+
+    Returns
+    -------
+    module
 
     Examples
     --------

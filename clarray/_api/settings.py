@@ -28,25 +28,30 @@ class DeviceBlock(ContextDecorator):
 
 
 def device(which: Device | str | int | None) -> DeviceBlock:
-    """Make new arrays on this device for a block of code, in this thread or task only.
+    """Make new arrays on a given device for a block of code, in this thread or task only.
 
     Parameters
     ----------
     which : Device, str, int or None
-        A number in `devices`; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
-        "accelerator": the device in use if it is one, else the first. With ":1" after it the second of those, and so
-        on, as in "nvidia:1". None is the process's: what `set_device` has set, else CLARRAY_DEVICE, else the first GPU,
-        else the first device.
+        An index into `devices`. Or a part of a platform's or device's name, in any case. Or "cpu", "gpu" or
+        "accelerator": the current device if it is one, else the first one. With ":1" at the end the second of those, as
+        in "nvidia:1". None is the default device of the process: the one of `set_device`, else the one that
+        CLARRAY_DEVICE names, else the first GPU, else the first device.
 
     Returns
     -------
     context manager
-        For ``with``, which gives the `Device`.
+        For a ``with`` statement, which gives the `Device`. It can also decorate a function.
 
     Raises
     ------
     ValueError
-        There is no such device. The message lists those that there are.
+        There is no such device. The message lists the devices.
+
+    See Also
+    --------
+    set_device : Choose a device for the whole process.
+    devices : List the devices.
 
     Examples
     --------
@@ -60,12 +65,12 @@ def device(which: Device | str | int | None) -> DeviceBlock:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until everything launched on a device has finished.
+    """Wait until a device has finished all work.
 
     Parameters
     ----------
     device : Device, str or int, optional
-        The current device when None.
+        The current device by default.
 
     Examples
     --------
@@ -77,15 +82,25 @@ def synchronize(device: Any = None) -> None:
 
 
 def reset(device: Any = None) -> None:
-    """Open a device anew, with nothing on it: after it was lost (`DeviceLostError`), or to give its memory back.
+    """Open a device anew, with all its memory free, as after a `DeviceLostError`.
 
-    What is used of its arrays from then on raises `DeviceLostError`; `devices` lists the fresh one where the old one
-    was, and who names the old one gets it.
+    Its arrays are gone: any use of one raises `DeviceLostError`. `devices` then lists the new device in the place of
+    the old one, and a call with the old one as an argument uses the new one.
 
     Parameters
     ----------
     device : Device, str or int, optional
-        The current device when None.
+        The current device by default.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> try:
+    ...     total = int(clarray.arange(4).sum())
+    ... except clarray.DeviceLostError:
+    ...     clarray.reset()  # and make the arrays again
+    >>> total
+    6
     """
     old = current_device() if device is None else find_device(device)
     runtime.reset(old)
@@ -93,17 +108,17 @@ def reset(device: Any = None) -> None:
 
 
 def memory_info(device: Any = None) -> MemoryInfo:
-    """Tell what this process has taken of a device's memory, and what is left.
+    """Return how much of a device's memory this process uses, and how much is left.
 
     Parameters
     ----------
     device : Device, str or int, optional
-        The current device when None.
+        The current device by default.
 
     Returns
     -------
     MemoryInfo
-        `used`, `pooled`, `peak`, `limit`, `left` and `total`, in bytes.
+        The attributes `used`, `pooled`, `peak`, `limit`, `left` and `total`, in bytes.
 
     Examples
     --------
@@ -117,20 +132,20 @@ def memory_info(device: Any = None) -> MemoryInfo:
 
 
 def free_memory(device: Any = None) -> int:
-    """Give memory that waits for reuse back to the system, once nothing that has been launched uses it.
+    """Return unused memory, which clarray keeps for new arrays, to the system.
 
-    It is given back without being asked when other processes need it, or when it has waited for long; see "Memory" in
-    the page about devices.
+    Waits for the launched kernels, which may still use that memory. Memory is also returned without this call if other
+    processes need it, or if it has not been used for long. See "Memory" on the page about devices.
 
     Parameters
     ----------
     device : Device, str or int, optional
-        All devices when None.
+        All devices by default.
 
     Returns
     -------
     int
-        Bytes.
+        Number of bytes.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Queue(NamedTuple):
 
 @laid_out
 class Device(Waiting):
-    """One usable device; get it from `current_device`, `devices` or `find_device`.
+    """Represent an OpenCL device. `clarray.devices` lists them, and ``x.device`` is the device of an array.
 
     Parameters
     ----------
@@ -78,19 +78,25 @@ class Device(Waiting):
     capabilities : Capabilities
         What the device can do.
     lock : reentrant lock
-        Held around planning and launching: kernels' arguments are shared state.
+        Held while work is planned and launched, as the arguments of kernels are shared state.
     pending : bool or object
-        True if the main queue may have unfinished work, or the core's; a mark while somebody waits for it.
+        Whether the main queue or the native core may have unfinished work. A mark while a thread waits for it.
     called : bool
-        What may be unfinished is the core's: never both have some.
+        Whether the unfinished work is the native core's. Never do both have some.
     closed : bool
-        It can no longer be used, and every use raises: it is lost, was reset, or was inherited through a fork.
+        Whether the device can no longer be used: it is lost, was reset, or was inherited through a fork.
     recent : deque
-        The last launches, for the error that tells of a lost device.
+        The last launches, for the error about a lost device.
     successor : Device or None
-        What a reset has put in its place.
+        The device that a reset has put in its place.
     attached : dict
-        For the layers above: what they keep for the device.
+        What other layers keep for the device.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.devices()[0].capabilities.kind in ("cpu", "gpu", "accelerator")
+    True
     """
 
     # Made together when one of them is first asked for, so that listing devices costs nothing.

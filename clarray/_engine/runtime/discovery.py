@@ -50,12 +50,23 @@ _used: ContextVar[Device] = ContextVar("clarray device")
 
 
 def devices() -> list[Device]:
-    """List the devices that can be used; PoCL's two CPU devices count as one.
+    """List the OpenCL devices that can be used. The two CPU devices of PoCL count as one.
+
+    Returns
+    -------
+    list of Device
 
     Raises
     ------
     RuntimeError
-        Where there is no OpenCL device; it says what to install.
+        There is no OpenCL device. The message says what to install.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(3, device=0)
+    >>> x.device is clarray.devices()[0]
+    True
     """
     global _found
     with _lock:
@@ -127,19 +138,19 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
 
 
 def set_device(which: str | int | Device | None) -> Device:
-    """Make new arrays on this device from now on: in the whole process, all its threads included.
+    """Make new arrays on a given device from now on, in all threads of the process.
 
-    A ``with clarray.device(...)`` block goes before it, in the thread or task that is in one.
+    A ``with clarray.device(...)`` block takes precedence in its thread or task.
 
     Parameters
     ----------
     which : str, int, Device or None
-        As `device` has it; None takes back what has been set.
+        Parameters as in `clarray.device`. None undoes the choice.
 
     Returns
     -------
     Device
-        The one that has been set.
+        The device that was chosen.
 
     Examples
     --------

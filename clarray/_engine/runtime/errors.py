@@ -25,10 +25,20 @@ __all__ = [
 
 
 class DeviceLostError(RuntimeError):
-    """A device does nothing any more, or was reset: the arrays that were made on it before are gone.
+    """Report that a device has stopped working, or that an array is from before a reset of its device.
 
-    The first one follows a failure and names what was launched last; each later use of such an array raises it again at
-    once. `clarray.reset` opens the device anew.
+    The arrays on this device are gone. The first error follows a failure and names the last launches. Any later use of
+    such an array raises the error again. `clarray.reset` opens the device anew.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> try:
+    ...     total = int(clarray.arange(4).sum())
+    ... except clarray.DeviceLostError:
+    ...     clarray.reset()  # and make the arrays again
+    >>> total
+    6
     """
 
 

@@ -55,22 +55,31 @@ _REFUSALS = (cl.Error, MemoryError, OSError, OverflowError, ValueError)
 
 @dataclass(frozen=True)
 class MemoryInfo:
-    """The memory of a device as this process takes it, in bytes.
+    """Describe how much of a device's memory this process uses, in bytes. The result of `clarray.memory_info`.
 
     Attributes
     ----------
     used : int
-        What arrays hold.
+        Memory of arrays.
     pooled : int
-        What waits for reuse; `clarray.free_memory` gives it back.
+        Unused memory that is kept for new arrays. `clarray.free_memory` returns it to the system.
     peak : int
-        The most that both together have been.
+        The largest sum of both so far.
     limit : int
-        What may be taken: `clarray.config.memory_limit`, else all there is. Devices that work in host memory share it.
+        The most that may be used: `clarray.config.memory_limit`, else all memory. Devices that work in host memory
+        share it.
     left : int
-        What can be taken besides: by the limit, and of host memory by the system's account too.
+        How much more can be used, by the limit, and in host memory by the system's account too.
     total : int
-        The memory there is.
+        All memory of the device.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(1000, clarray.int8)
+    >>> info = clarray.memory_info()
+    >>> 1000 <= info.used <= info.peak
+    True
     """
 
     used: int

@@ -40,28 +40,36 @@ _NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__, "<")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One thing the runtime did.
+    """Describe one action of clarray's in a profile.
 
     Attributes
     ----------
     kind : str
-        'launch', 'transfer', 'synchronize', 'allocate'; 'first call': NumPy has computed in place of a launch, there
-        being no kernel yet; 'small call': it has computed a function of small arrays where they lie; 'render': a
-        kernel's source was written, 'build': compiled, 'load': its program was read from the cache; 'host': a library's
-        function on the host; 'fallback': a NumPy function that clarray lacks, on the host, as
+        'launch', 'transfer', 'synchronize' or 'allocate'. 'first call': NumPy has computed in place of a kernel that is
+        not compiled yet. 'small call': NumPy has computed a function of small arrays. 'render', 'build', 'load': the
+        source of a kernel was written, was compiled, or its program was read from the cache. 'host': a library's
+        function has run on the host. 'fallback': a NumPy function that clarray lacks has run on the host, as
         `clarray.config.host_fallback` allows.
     name : str
-        The kernel's name, or what was done.
+        The kernel's name, or a description.
     nbytes : int
-        Bytes read and written, as told by whoever launched; 0 where that says nothing.
+        Bytes read and written, or 0 if unknown.
     seconds : float
-        Wall time, waiting included.
+        Elapsed time, waiting included.
     where : str
         ``file:line`` of the nearest caller outside clarray.
     first : bool
-        Of a launch: the runtime has compiled the kernel in it, as PoCL does when one is first launched.
+        Whether a launch includes the compilation of its kernel, as PoCL does it.
     start : float
-        When it began, in seconds since the profile did.
+        When it began, in seconds since the begin of the profile.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> with clarray.profile() as p:
+    ...     x = clarray.ones(10_000).get()
+    >>> "transfer" in {record.kind for record in p.records}
+    True
     """
 
     kind: Kind
@@ -74,16 +82,25 @@ class Record:
 
     @property
     def gigabytes_per_second(self) -> float:
-        """Bytes over time; 0 where nothing was moved."""
+        """Bytes over time, or 0 if nothing was moved."""
         return self.nbytes / self.seconds / 1e9 if self.seconds > 0 else 0.0
 
 
 @dataclass
 class Profile:
-    """What ran while `profile` was active; printing it gives a table, which notebooks show as one.
+    """Hold what ran in a block of `clarray.profile`. Printed, it is a table, as in notebooks.
 
-    A line of the table is what one line of the program did: how often, and the sums of its bytes and times. `records`
-    has them one by one, and `timeline` draws them.
+    A row of the table is one line of the program: how often it ran, and the sums of its bytes and times. `records`
+    has the single records, and `timeline` draws them.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(10_000).evaluate()
+    >>> with clarray.profile() as p:
+    ...     host = x.get()
+    >>> p.transfers, p.bytes
+    (1, 80000)
     """
 
     records: list[Record] = field(default_factory=list)
@@ -99,12 +116,12 @@ class Profile:
 
     @property
     def first_calls(self) -> int:
-        """Number of times that NumPy has computed in place of a kernel that was not there yet."""
+        """Number of times that NumPy has computed in place of a kernel that was not compiled yet."""
         return len(self._of("first call"))
 
     @property
     def small_calls(self) -> int:
-        """Number of functions of small arrays that NumPy has computed where they lie."""
+        """Number of functions of small arrays that NumPy has computed."""
         return len(self._of("small call"))
 
     @property
@@ -144,12 +161,12 @@ class Profile:
 
     @property
     def rendering(self) -> float:
-        """Seconds in which sources were written."""
+        """Seconds for writing sources of kernels."""
         return self._seconds("render")
 
     @property
     def building(self) -> float:
-        """Seconds in which programs were compiled or loaded, first launches that compile included."""
+        """Seconds for compiling and loading programs, including first launches that compile."""
         return self._seconds("build", "load") + sum(r.seconds for r in self.records if r.first)
 
     @property
@@ -159,12 +176,12 @@ class Profile:
 
     @property
     def copying(self) -> float:
-        """Seconds of the transfers."""
+        """Seconds for transfers."""
         return self._seconds("transfer")
 
     @property
     def running(self) -> float:
-        """Seconds from the launches to the ends of the kernels, and of NumPy in their place; not compiling."""
+        """Seconds for running kernels, and NumPy in their place, without compilation."""
         return sum(r.seconds for r in self.records if r.kind in _RUNNING and not r.first)
 
     def _seconds(self, *kinds: Kind) -> float:
@@ -180,12 +197,12 @@ class Profile:
         return profile_views.html(self)
 
     def timeline(self, ax: Any = None) -> Any:
-        """Draw what ran when, with matplotlib: a row for each kind of record, a colour for each name.
+        """Draw what ran when, with matplotlib: one row per kind of record, one colour per name.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure's when None.
+            Where to draw. A new figure by default.
 
         Returns
         -------
@@ -195,7 +212,7 @@ class Profile:
         Raises
         ------
         ImportError
-            There is no matplotlib.
+            matplotlib is not installed.
         """
         return profile_views.timeline(self, ax)
 
@@ -244,14 +261,18 @@ def caller() -> str:
 
 @contextmanager
 def profile() -> Iterator[Profile]:
-    """Record every launch, transfer, synchronisation, rendered source and build of a block.
+    """Record every launch, transfer, synchronisation, rendered source and build in a block of code.
 
     Yields
     ------
     Profile
-        Filled as the block runs; ``print(p)`` shows a table with GB/s, where launches from one line are one with their
-        number, and how long was spent on rendering, building, copying, waiting and running. Every launch is waited for,
-        so totals are longer than without a profile. Profiles nest: the innermost records.
+        It is filled while the block runs. ``print(p)`` shows a table with GB/s, and the time for rendering, building,
+        copying, waiting and running. Launches from the same line of code are one row, with their number.
+
+    Notes
+    -----
+    Each launch is waited for, so a block takes longer than without a profile. In nested blocks the innermost one
+    records.
 
     Examples
     --------
