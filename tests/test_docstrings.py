@@ -284,6 +284,23 @@ def examples() -> dict[str, doctest.DocTest]:
     return {test.name: test for test in found if test.examples}
 
 
+# The packages in which all that is public has an example.
+WITH_EXAMPLES = (
+    *("clarray._api.", "clarray._core.", "clarray._engine.runtime."),
+    *("clarray._numpy.creation.", "clarray._numpy.indexing.", "clarray._numpy.manipulation."),
+)
+
+
+def test_everything_public_has_an_example() -> None:
+    attributes = {name: inspect.getattr_static(clarray.DeviceArray, name) for name in names_of(clarray.DeviceArray)}
+    properties = {f"clarray.DeviceArray.{n}": p for n, p in attributes.items() if isinstance(p, property)}
+    named = {n: f for n, f in functions().items() if f"{inspect.unwrap(f).__module__}.".startswith(WITH_EXAMPLES)}
+    assert len(properties) > 20
+    assert len(named) > 200
+    public = {**named, **properties, "clarray.DeviceArray": clarray.DeviceArray}
+    assert [n for n, value in public.items() if ">>> import clarray" not in (inspect.getdoc(value) or "")] == []
+
+
 @pytest.mark.skipif(
     not current_device().capabilities.fp64, reason="the examples use Python's floats, and the device has no float64"
 )
