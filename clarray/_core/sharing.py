@@ -49,7 +49,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
 
 
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
-    """Return whether two arrays have an element's byte in common.
+    """Return whether an element of one array shares memory with an element of the other.
 
     Parameters
     ----------

@@ -306,7 +306,7 @@ def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> N
 
 @recorded
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
-    """Take elements along an axis, with indices of their own for each line.
+    """Take elements along an axis, with separate indices for each line.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
 
 @recorded_writes
 def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> None:
-    """Write elements along an axis in place, with indices of their own for each line.
+    """Write elements along an axis in place, with separate indices for each line.
 
     Parameters
     ----------

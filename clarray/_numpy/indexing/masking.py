@@ -341,7 +341,7 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
 
 @recorded_writes
 def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
-    """Write the values at the elements' own positions, in place, to the elements that a mask selects.
+    """Write, in place, to each element that a mask selects the value at the same position.
 
     Parameters
     ----------

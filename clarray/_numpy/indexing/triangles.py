@@ -127,7 +127,7 @@ def triu_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
 
 
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices that a masking function leaves of a square matrix, as `triu` does.
+    """Find the indices at which a masking function, such as `triu`, keeps elements of a square matrix.
 
     Parameters
     ----------
