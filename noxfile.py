@@ -146,7 +146,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def users(session: nox.Session) -> None:
-    """The tests of the libraries that docs/users.rst speaks of, the larger ones too, each at its pinned release."""
+    """The tests of the libraries in docs/reference/libraries.md, the larger ones too, each at its pinned release."""
     install(session, "pocl,users")
     session.run("python", "-m", "pytest", "-q", "tests/users", "tests/device/core/test_operands.py", *session.posargs)
 

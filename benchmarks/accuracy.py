@@ -1,7 +1,7 @@
-"""Measure the error of every rounded ufunc in ulp, and write the table in docs/accuracy.rst.
+"""Measure the error of every rounded ufunc in ulp, and write a table of docs/explanation/accuracy.md.
 
-    python benchmarks/accuracy.py                                  # print
-    python benchmarks/accuracy.py docs/accuracy_pocl.rst           # and write
+    python benchmarks/accuracy.py                                     # print
+    python benchmarks/accuracy.py docs/explanation/accuracy.md pocl   # and write the part of the page with this mark
 
 float32 is judged against NumPy in float64, float64 against NumPy in long double.
 """
@@ -9,6 +9,7 @@ float32 is judged against NumPy in float64, float64 against NumPy in long double
 from __future__ import annotations
 
 import datetime
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -74,7 +75,7 @@ def table(fp64: bool) -> list[list[str]]:
     for ufunc, entry in sorted(supported_ufuncs.items(), key=lambda item: item[0].__name__):
         if entry.ulp <= 0.5 or ufunc.nout > 1 or "f->f" not in " ".join(ufunc.types):
             continue
-        cells = [f"``{ufunc.__name__}``", f"{entry.ulp:g}"]
+        cells = [f"`{ufunc.__name__}`", f"{entry.ulp:g}"]
         for dtype in dtypes:
             mine, theirs = measured(ufunc, dtype)
             cells += [f"{mine:.2f}{'!' if mine > entry.ulp else ''}", f"{theirs:.2f}"]
@@ -83,11 +84,21 @@ def table(fp64: bool) -> list[list[str]]:
     return rows
 
 
-def as_rst(rows: list[list[str]]) -> str:
+def as_markdown(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    rule = "  ".join("=" * width for width in widths)
-    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([rule, lines[0], rule, *lines[1:], rule, ""])
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    lines = [
+        [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))] for row in rows
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (lines[0], rule, *lines[1:]))
+
+
+def write(page: Path, part: str, text: str) -> None:
+    """Replace what stands between the marks of a part."""
+    marks = re.compile(rf"(?<=<!-- begin {part} -->\n).*(?=<!-- end {part} -->)", re.DOTALL)
+    if not marks.search(page.read_text()):
+        raise ValueError(f"{page} has no marks of {part}")
+    page.write_text(marks.sub(lambda _: text, page.read_text()))
 
 
 def main() -> None:
@@ -98,7 +109,7 @@ def main() -> None:
         runtime = what.platform_version.split("  ")[0]
         where = f"{what.name}, {runtime}, {datetime.date.today()}"
         note = f"Measured on {where}, beside NumPy {np.__version__}:\n\n"
-        Path(sys.argv[1]).write_text(note + as_rst(rows))
+        write(Path(sys.argv[1]), sys.argv[2], f"\n{note}{as_markdown(rows)}\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Time float64 products of one size by each tile for tensor cores, and what their sums err by at each depth.
 
-Which tile is quickest is written into `matmul/policy.py`, and what each other reached into `docs/products.rst`. Tiles
+The quickest tile stands in `matmul/policy.py`, and the times of all others in `docs/engineering/products.md`. Tiles
 whose steps are copied past the registers come last: what a device makes of those is known least.
 """
 

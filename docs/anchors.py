@@ -37,7 +37,8 @@ class Page(HTMLParser):
 
 def dead(folder: Path) -> Iterator[str]:
     """Give what is wrong with the links within a folder of HTML."""
-    pages = {path.resolve(): Page(path.read_text("utf-8")) for path in sorted(folder.rglob("*.html"))}
+    files = [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]  # the theme's templates
+    pages = {path.resolve(): Page(path.read_text("utf-8")) for path in files}
     for path, page in pages.items():
         for link in sorted(page.links):
             parts = urlsplit(link)

@@ -1,6 +1,7 @@
 """Sphinx: `python -m sphinx -W -b html docs docs/_build/html`."""
 
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import clarray
@@ -17,17 +18,19 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
-    "myst_parser",  # the changelog and the notes for contributors, which are Markdown
+    "myst_parser",
+    "sphinx_copybutton",
     "executed",
-    "bars",
+    "names",
+    "shelves",
+    "gallery",
     "anchors",
 ]
-exclude_patterns = ["_build", "accuracy_pocl.rst", "accuracy_intel.rst"]  # included in a page
+exclude_patterns = ["_build"]
 # Every name of clarray's that a page refers to must be there; what numpydoc takes for classes, and bases of
 # classes, are not looked for.
 nitpicky = True
 nitpick_ignore_regex = [
-    ("py:obj", ".*"),  # the table of NumPy's names links those that have an entry
     ("py:.*", r"(?!clarray\.).*"),
     ("py:class", r"clarray\.(_numpy\.kernels\.base|random\.\w+)\.\w+"),
 ]
@@ -38,12 +41,33 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 myst_heading_anchors = 3
+myst_enable_extensions = ["alert", "colon_fence"]  # `> [!WARNING]`, as code hosts have it
+copybutton_exclude = ".linenos, .gp, .go"  # prompts and output
 
-html_theme = "furo"
+html_theme = "pydata_sphinx_theme"
 html_title = f"clarray {release}"
+html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_js_files = ["filter.js"]
+html_show_sourcelink = True
+html_theme_options = {
+    "logo": {"text": "clarray"},
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc", "edit-this-page", "sourcelink"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# The link for editing a page needs the address of the repository, which the package's metadata may have.
+urls = dict(url.split(", ", 1) for url in metadata.metadata("clarray").get_all("Project-URL") or [])
+if repository := urls.get("Repository"):
+    html_theme_options["use_edit_page_button"] = True
+    html_context = {
+        "edit_page_url_template": "{{ repository }}/edit/main/docs/{{ file_name }}",
+        "edit_page_provider_name": "the repository",
+        "repository": repository,
+    }
 
 # Pages that are made from the package's own tables, and of programs that are run.
 import gallery  # noqa: E402

@@ -1,84 +1,91 @@
-"""Sphinx extension: ``run`` shows Python code with what it prints, executed while the page is read.
+"""Sphinx extension: every build runs the ``>>>`` examples of the Markdown pages and compares their output.
 
-The blocks of a page share one namespace, from top to bottom. Below each stands what it printed and, as in a notebook,
-the value of a last line that is an expression; ``:raises: TypeError`` expects that error and shows its message. Code
-that fails in any other way fails the build, so that no output is ever out of date.
+``python docs/executed.py PAGE ...`` writes the output of changed examples into pages.
+
+Examples are plain ``pycon`` fences and not notebook cells: a code host shows them with their output, Python's doctest
+runs them, and copying from the documentation leaves the prompts out. The examples of a page share one namespace.
 """
 
 from __future__ import annotations
 
-import ast
-import contextlib
+import doctest
 import io
-import textwrap
-from typing import Any, ClassVar
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from docutils import nodes
-from docutils.parsers.rst import directives
-from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
-from sphinx.util.docutils import SphinxDirective
+if TYPE_CHECKING:  # tests run the examples without Sphinx
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
-COLUMNS = 88  # what a page holds on a screen of 1280 pixels
-
-
-class Run(SphinxDirective):
-    """A block of code and its output."""
-
-    has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {"raises": directives.unchanged_required, "silent": directives.flag}
-
-    def run(self) -> list[nodes.Node]:
-        """Execute the block; give the two literal blocks."""
-        self.env.note_reread()  # the output depends on the package, whose files Sphinx does not follow
-        code = "\n".join(self.content)
-        where = f"{self.env.docname}, line {self.lineno}"
-        try:
-            shown = output_of(code, _namespaces.setdefault(self.env.docname, {}), self.options.get("raises"))
-        except Exception as error:
-            raise ExtensionError(f"{where}: the code fails with {type(error).__name__}: {error}") from error
-        made: list[nodes.Node] = [literal(code, "python", "run")]
-        if shown and "silent" not in self.options:
-            made.append(literal(shown, "text", "output"))
-        return made
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FENCE = re.compile(r"^ *```pycon\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
-_namespaces: dict[str, dict[str, Any]] = {}
+def examples(page: Path) -> doctest.DocTest:
+    """Return the examples of a page with the page's line numbers."""
+    text = page.read_text("utf-8")
+    lines = [""] * (text.count("\n") + 1)
+    for fence in FENCE.finditer(text):
+        first = text.count("\n", 0, fence.start(1))
+        for number, line in enumerate(fence[1].splitlines(), first):
+            lines[number] = line
+    return doctest.DocTestParser().get_doctest("\n".join(lines), {}, page.name, str(page), 0)
 
 
-def literal(text: str, language: str, kind: str) -> nodes.literal_block:
-    """Give a literal block in a language, with a class for the style sheet."""
-    return nodes.literal_block(text, text, language=language, classes=[kind])
+def check(page: Path) -> str:
+    """Run the examples of a page and return a report of those that print something else, or an empty string."""
+    report = io.StringIO()
+    doctest.DocTestRunner(optionflags=OPTIONS).run(examples(page), out=report.write)
+    return report.getvalue()
 
 
-def output_of(code: str, namespace: dict[str, Any], raises: str | None = None) -> str:
-    """Execute code; give what it prints, and the value or the error that it ends with."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            value = execute(code, namespace)
-        except Exception as error:
-            if type(error).__name__ != raises:
-                raise
-            print(textwrap.fill(f"{raises}: {error}", COLUMNS))
-        else:
-            if raises:
-                raise AssertionError(f"{raises} was expected, and nothing is raised")
-            if value is not None:
-                print(repr(value))
-    return printed.getvalue().rstrip()
+class _Outputs(doctest.DocTestRunner):
+    """Collects the output of each example that does not match the page."""
+
+    def __init__(self) -> None:
+        super().__init__(optionflags=OPTIONS)
+        self.changed: list[tuple[doctest.Example, str]] = []
+
+    def report_failure(self, out: Any, test: doctest.DocTest, example: doctest.Example, got: str) -> None:
+        """Keep the output."""
+        self.changed.append((example, got.replace("\n\n", "\n<BLANKLINE>\n")))
+
+    def report_unexpected_exception(
+        self, out: Any, test: doctest.DocTest, example: doctest.Example, exc_info: Any
+    ) -> None:
+        """Keep the error as doctest expects it."""
+        message = f"{exc_info[0].__name__}: {exc_info[1]}"
+        self.changed.append((example, f"Traceback (most recent call last):\n    ...\n{message}\n"))
 
 
-def execute(code: str, namespace: dict[str, Any]) -> Any:
-    """Execute statements; give the value of the last one if that is an expression."""
-    body = ast.parse(code).body
-    last = body.pop() if isinstance(body[-1], ast.Expr) else None
-    exec(compile(ast.Module(body, []), "<page>", "exec"), namespace)
-    return eval(compile(ast.Expression(last.value), "<page>", "eval"), namespace) if last else None
+def write(page: Path) -> None:
+    """Write the output of changed examples into a page."""
+    outputs = _Outputs()
+    outputs.run(examples(page))
+    lines = page.read_text("utf-8").splitlines()
+    for example, got in reversed(outputs.changed):
+        start = example.lineno + example.source.count("\n")
+        indent = " " * example.indent
+        lines[start : start + example.want.count("\n")] = [(indent + line).rstrip() for line in got.splitlines()]
+    page.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _check_all(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    from sphinx.errors import ExtensionError
+
+    pages = [Path(env.doc2path(name)) for name in sorted(env.found_docs)]
+    if reports := [report for page in pages if page.suffix == ".md" and (report := check(page))]:
+        raise ExtensionError("\n".join(reports))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Called by Sphinx."""
-    app.add_directive("run", Run)
-    app.connect("env-purge-doc", lambda app, env, docname: _namespaces.pop(docname, None))
-    return {"parallel_read_safe": False}
+    """Register the extension."""
+    app.connect("env-before-read-docs", _check_all)
+    return {"parallel_read_safe": True}
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        write(Path(name))

@@ -1,6 +1,7 @@
 """Runs the programs of docs/gallery, and writes for each a page with its picture and output, and a notebook.
 
 A program is what a reader would write: a docstring whose first line is its title, code, and ``plt.show()`` at the end.
+Sphinx shows the links of gallery/README.md as pictures that lead to the programs' pages.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ import ast
 import contextlib
 import io
 import json
+import re
 import runpy
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import clarray
+
+if TYPE_CHECKING:  # tests read the programs without Sphinx
+    from sphinx.application import Sphinx
 
 PROGRAMS = Path(__file__).with_name("gallery")
 
 
 def write(folder: Path) -> None:
-    """Write gallery.rst and what it shows, running the programs that have changed, or all if the package has."""
+    """Write the page of each program, running those that have changed, or all if the package has."""
     made = folder / "gallery"
     made.mkdir(parents=True, exist_ok=True)
     package = max(path.stat().st_mtime for path in Path(clarray.__file__).parent.rglob("*.*") if path.is_file())
@@ -31,8 +37,6 @@ def write(folder: Path) -> None:
             printed = run(program, made / f"{program.stem}.png")
             (made / f"{program.stem}.ipynb").write_text(notebook(program.read_text()))
             page.write_text(page_of(program, printed))
-    titles = [(program.stem, parts(program.read_text())[0]) for program in programs]
-    (folder / "gallery.rst").write_text(HEAD + "".join(THUMBNAIL.format(name=n, title=t) for n, t in titles) + TREE)
 
 
 def parts(text: str) -> tuple[str, str, str]:
@@ -93,31 +97,24 @@ def cell(kind: str, text: str) -> dict[str, object]:
     return made | ({"outputs": [], "execution_count": None} if kind == "code" else {})
 
 
-HEAD = """\
-Gallery
-=======
+def thumbnails(text: str) -> str:
+    """Return the gallery's list of programs as a list of pictures that lead to the programs' pages."""
+    linked = re.sub(r"^- \[(.*)\]\((\w+)\.py\)$", THUMBNAIL, text, flags=re.MULTILINE)
+    return linked.replace("- [", "::::{container} gallery\n- [", 1) + "::::\n" if linked != text else text
 
-Short programs, run when this page was made. Each can be downloaded as a file and as a notebook; they need matplotlib
-(``pip install matplotlib``), and compute on whatever device clarray finds.
 
-.. container:: gallery
-"""
+def _read(app: Sphinx, docname: str, source: list[str]) -> None:
+    if docname == "gallery/README":
+        source[0] = thumbnails(source[0])
 
-THUMBNAIL = """
-   .. figure:: gallery/{name}.png
-      :target: gallery/{name}.html
-      :alt: {title}
 
-      :doc:`gallery/{name}`
-"""
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True}
 
-TREE = """
-.. toctree::
-   :hidden:
-   :glob:
 
-   gallery/*
-"""
+THUMBNAIL = r"- [![\1](../generated/gallery/\2.png)<br>\1](../generated/gallery/\2.rst)"
 
 PAGE = """\
 {title}

@@ -18,7 +18,7 @@ import clarray
 from clarray._api import host_names, late_names
 from clarray._core import absent_names
 
-PAGE = Path(__file__).with_suffix(".rst")
+PAGE = Path(__file__).parent / "reference" / "numpy_names.md"
 
 
 class Place(NamedTuple):
@@ -48,7 +48,7 @@ def places() -> dict[str, Place]:
         "linalg": _pair("linalg", "Linear algebra"),
         "fft": _pair("fft", "Fourier transforms"),
         "random": _pair("random", "Random numbers"),
-        "Generator": _methods("Methods of ``random.Generator``", np.random.Generator, clarray.random.Generator),
+        "Generator": _methods("Methods of `random.Generator`", np.random.Generator, clarray.random.Generator),
     }
 
 
@@ -58,7 +58,7 @@ def _methods(title: str, theirs: type, ours: type) -> Place:
 
 def _pair(name: str, title: str) -> Place:
     theirs = _module(f"numpy.{name}")
-    return Place(f"{title}: ``{name}``", theirs, _module(f"clarray.{name}"), public(theirs))
+    return Place(f"{title}: `{name}`", theirs, _module(f"clarray.{name}"), public(theirs))
 
 
 # What is not there: for each namespace, reasons and the names that they hold for -------------------
@@ -171,7 +171,7 @@ def on_device() -> list[str]:
 def page() -> str:
     """The page's text."""
     numeric, there = len(numeric_functions()), len(on_device())
-    host = ", ".join(f"``{name}``" for name in sorted(ON_HOST))
+    host = ", ".join(f"`{name}`" for name in sorted(ON_HOST))
     parts = [HEAD.format(numpy=numpy_series(), there=there, all=numeric, share=100 * there / numeric, host=host)]
     rows = []
     for key, place in places().items():
@@ -181,7 +181,7 @@ def page() -> str:
         more = f", and {len(taken)} that are NumPy's own" if taken else ""
         parts.append(f"- {place.title}: {there} of {len(place.names)} names{more}")
         rows += [_row(key, place, name, lacking.get(name), taken.get(name)) for name in place.names]
-    return "\n".join([*parts, TABLE, *rows]) + "\n"
+    return "\n".join([*parts, TABLE, *rows]).replace("``", "`") + "\n"
 
 
 def numpy_series() -> str:
@@ -189,59 +189,51 @@ def numpy_series() -> str:
 
 
 def _row(key: str, place: Place, name: str, reason: str | None, about: str | None) -> str:
-    """One line of the table: the name, linked where it has an entry of its own; where it is; what is to be said."""
-    shown = f"{PREFIXES[key]}.{name}"
+    """Return one line of the table: the name, where it is, and what there is to say."""
     if about:
-        return f'   "``{shown}``", "NumPy\'s own", "{about}"'
+        return f"| `{PREFIXES[key]}.{name}` | NumPy's own | {about} |"
     if reason:
-        return f'   "``{shown}``", "not there", "{reason}"'
+        return f"| `{PREFIXES[key]}.{name}` | not there | {reason} |"
     where = "on the host" if key == "numpy" and name in ON_HOST else "there"
-    return f'   ":obj:`{shown} <{_entry(place, name)}>`", "{where}", ""'
+    return f"| `{_owner(place)}.{name}` | {where} | |"
 
 
-def _entry(place: Place, name: str) -> str:
-    """The name under which the reference has it: of a function of several names the first."""
-    owner = (
-        place.ours.__name__ if inspect.ismodule(place.ours) else f"{OWNERS[place.ours.__name__]}.{place.ours.__name__}"
-    )
-    found = getattr(place.ours, name)
-    first = getattr(found, "__name__", name)
-    return f"{owner}.{first if getattr(place.ours, first, None) is found else name}"
+def _owner(place: Place) -> str:
+    """Return the name of clarray's module or class."""
+    if inspect.ismodule(place.ours):
+        return place.ours.__name__
+    return f"{OWNERS[place.ours.__name__]}.{place.ours.__name__}"
 
 
 PREFIXES = {
     "numpy": "np",
-    "ndarray": "ndarray",
+    "ndarray": "np.ndarray",
     "linalg": "np.linalg",
     "fft": "np.fft",
     "random": "np.random",
-    "Generator": "Generator",
+    "Generator": "np.random.Generator",
 }
 OWNERS = {"DeviceArray": "clarray", "Generator": "clarray.random"}
 
 HEAD = """\
-NumPy's names
-=============
+# NumPy's names
 
-Every public name of NumPy {numpy}, and whether clarray has it. ``python docs/numpy_names.py`` writes the page, and a
+Every public name of NumPy {numpy}, and whether clarray has it. `python docs/numpy_names.py` writes the page, and a
 test compares it with the package.
 
-**{there} of the main namespace's {all} numeric functions, {share:.1f} %, are computed on the device.** Not counted as
-numeric is what concerns text, dates, files, settings, dtypes or shapes alone. On the host are {host};
-:doc:`linalg` and :doc:`fft` say what of theirs is.
+**{there} of the main namespace's {all} numeric functions, {share:.1f} %, are computed on the device.** Functions that
+concern only text, dates, files, settings, dtypes or shapes do not count as numeric. {host} run on the host.
+[Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md) say which of their functions
+do.
 
-Names of text, dates, records and other things that no device holds are NumPy's own: ``clarray.datetime64`` is
-``numpy.datetime64``, and ``import clarray.polynomial`` gives ``numpy.polynomial``. NumPy's functions among them
-raise for a device array, unless ``clarray.config.host_fallback`` allows the host. Classes convert it by ``np.asarray``.
-
+Names of text, dates, records and other things that no device holds are NumPy's own: `clarray.datetime64` is
+`numpy.datetime64`, and `import clarray.polynomial` gives `numpy.polynomial`. NumPy's functions among them
+raise for a device array, unless `clarray.config.host_fallback` allows the host. Classes convert it by `np.asarray`.
 """
 
 TABLE = """
-.. csv-table::
-   :header: "NumPy's name", "in clarray", "about, or why not"
-   :widths: 40 20 40
-   :class: filtered
-"""
+| name | in clarray | remark |
+| --- | --- | --- |"""
 
 
 if __name__ == "__main__":

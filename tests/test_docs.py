@@ -27,44 +27,103 @@ def gallery() -> Iterator[ModuleType]:
         sys.path.remove(str(DOCS))
 
 
-def run_blocks(text: str) -> Iterator[str]:
-    """The code of a page's `run` directives."""
-    lines = iter(text.splitlines())
-    for line in lines:
-        if line.lstrip() != ".. run::":
-            continue
-        indent = len(line) - len(line.lstrip())
-        block = []
-        for inner in lines:
-            if inner.strip() and len(inner) - len(inner.lstrip()) <= indent:
-                break
-            block.append(inner[indent + 3 :])
-        yield "\n".join(one for one in block if not one.startswith(":"))
+@pytest.fixture(scope="module")
+def executed() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(DOCS))
+    try:
+        yield importlib.import_module("executed")
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+def pages() -> dict[str, Path]:
+    return {str(path.relative_to(DOCS)): path for path in DOCS.rglob("*.md") if "_build" not in path.parts}
 
 
 def test_code_of_pages_fits_them() -> None:
-    blocks = {path.name: list(run_blocks(path.read_text())) for path in DOCS.glob("*.rst")}
-    assert len(blocks["quickstart.rst"]) > 5
-    assert len(blocks["performance.rst"]) > 3
-    wide = [line for page in blocks.values() for block in page for line in block.splitlines() if len(line) > COLUMNS]
-    assert wide == []
-    for page in blocks.values():
-        for block in page:
-            ast.parse(block)
-
-
-def shown_blocks(text: str) -> Iterator[str]:
-    """The code of a page's `code-block` directives, in Python or for a shell."""
-    for found in re.finditer(r"^( *)\.\. code-block:: (?:python|sh|pycon)\n((?:\1   .*\n|\s*\n)+)", text, re.MULTILINE):
-        indent = len(found[1]) + 3
-        yield "\n".join(line[indent:] for line in found[2].splitlines() if not line.strip().startswith(":"))
-
-
-def test_code_that_pages_show_fits_them() -> None:
-    blocks = {path.name: list(shown_blocks(path.read_text())) for path in DOCS.glob("*.rst")}
-    assert sum(map(len, blocks.values())) > 25
+    fence = re.compile(r"^ *```(?:python|pycon|sh)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+    blocks = {name: fence.findall(path.read_text()) for name, path in pages().items()}
+    assert sum(map(len, blocks.values())) > 60
     lines = [(name, line) for name, page in blocks.items() for block in page for line in block.splitlines()]
     assert [(name, line) for name, line in lines if len(line) > COLUMNS] == []
+
+
+def test_pages_are_read_without_sphinx() -> None:
+    """What a code host shows as raw text stands only on pages that are made of another file."""
+    for name, path in pages().items():
+        text = re.sub(r"^( *)```(?:text|console)\n.*?^\1```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        made = name in ("project/changelog.md", "project/contributing.md")
+        assert (re.search(r"^ *(```\{|:::)|\{[a-z]+\}`\w|^\(\w+\)=$", text, re.MULTILINE) is not None) == made, name
+
+
+def test_index_pages_list_every_page() -> None:
+    for folder in sorted({path.parent for path in pages().values()} - {DOCS}):
+        index = folder / ("README.md" if folder.name == "gallery" else "index.md")
+        listed = set(re.findall(r"^- \[[^]]+\]\(([\w-]+\.(?:md|py))\)", index.read_text(), re.MULTILINE))
+        there = {path.name for path in folder.glob("*.py" if folder.name == "gallery" else "*.md")} - {index.name}
+        assert listed == there
+
+
+def test_outputs_of_examples_are_compared_and_written(tmp_path: Path, executed: ModuleType) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("""\
+Some text.
+
+```pycon
+>>> x = [1, 2]
+>>> x
+[1]
+```
+
+- In a list:
+
+  ```pycon
+  >>> for one in x:
+  ...     print(one, "\\n")
+  >>> x[2]
+  0
+  >>> x[
+  ...     0]
+  1
+  ```
+""")
+    report = executed.check(page)
+    assert 'page.md", line 5' in report
+    assert 'page.md", line 12' in report
+    assert "IndexError" in report
+    assert report.count("Failed example") == 3
+    executed.write(page)
+    assert executed.check(page) == ""
+    assert (
+        page.read_text()
+        == """\
+Some text.
+
+```pycon
+>>> x = [1, 2]
+>>> x
+[1, 2]
+```
+
+- In a list:
+
+  ```pycon
+  >>> for one in x:
+  ...     print(one, "\\n")
+  1
+  <BLANKLINE>
+  2
+  <BLANKLINE>
+  >>> x[2]
+  Traceback (most recent call last):
+      ...
+  IndexError: list index out of range
+  >>> x[
+  ...     0]
+  1
+  ```
+"""
+    )
 
 
 def test_there_are_eight_programs() -> None:

@@ -237,11 +237,11 @@ def test_the_package_is_small_at_the_top() -> None:
 
 
 def test_the_design_page_has_these_ranks() -> None:
-    entries, rank = [], 0
-    for line in (ROOT / "docs/design.rst").read_text().splitlines():
-        row = re.match(r"(\d+|  ) {2,}((?:``[\w.]+``,?(?:\s|$))+)", line)
+    entries = []
+    for line in (ROOT / "docs/engineering/design.md").read_text().splitlines():
+        row = re.match(r"\| +(\d+) \| ((?:`[\w.]+`,? +)+)\|", line)
         if row:
-            rank = int(row[1]) if row[1].strip() else rank
+            rank = int(row[1])
             entries += [(prefix, rank) for prefix in re.findall(r"[\w.]+", row[2])]
     assert dict(entries) == RANK
     assert len(entries) == len(RANK)

@@ -70,7 +70,7 @@ def is_there(name: str) -> bool:
 
 def test_what_is_named_in_dots_exists() -> None:
     """Comments and pages do not outlive what they name."""
-    told = [*(ROOT / "clarray").rglob("*.py"), *(ROOT / "templates").rglob("*.mako"), *(ROOT / "docs").glob("*.rst")]
+    told = [*(ROOT / "clarray").rglob("*.py"), *(ROOT / "templates").rglob("*.mako"), *(ROOT / "docs").rglob("*.md")]
     gone = []
     for path in told:
         for number, line in enumerate(path.read_text().splitlines(), 1):

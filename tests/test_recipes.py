@@ -1,9 +1,8 @@
-"""The recipes of docs/extending.rst work as they stand there."""
+"""The recipes of docs/engineering/extending.md work as they stand there."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,14 +16,16 @@ from clarray._engine.runtime import current_device
 from clarray.linalg import tensors
 from clarray.ndimage import ranks
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "extending.rst"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "engineering" / "extending.md"
 
 
 def recipe(name: str, module: ModuleType) -> dict[str, Any]:
     """Run a page's code among the names of the module that it goes into."""
-    (block,) = re.findall(rf"   :name: recipe-{name}\n\n((?:   .*\n|\n)+)", PAGE.read_text())
+    (block,) = re.findall(
+        rf"<!-- recipe: {name} -->\n```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE
+    )
     names = dict(vars(module))
-    exec(compile(textwrap.dedent(block), str(PAGE), "exec"), names)
+    exec(compile(block, str(PAGE), "exec"), names)
     return names
 
 

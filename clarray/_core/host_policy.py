@@ -57,8 +57,8 @@ class Config:
         its result on the device.
     host_library : {'allow', 'warn', 'raise'}
         What happens if a function of clarray's works on the host. These are the factorizations of `clarray.linalg` that
-        the device does not do, `clarray.fft` if the host is quicker (:doc:`fft`), `multivariate_normal`, `vectorize`,
-        `frompyfunc`, and calls of device arrays beside arrays that no device holds (:ref:`host_dtypes`). 'allow' (the
+        the device does not do, `clarray.fft` if the host is quicker, `multivariate_normal`, `vectorize`,
+        `frompyfunc`, and calls of device arrays beside arrays that no device holds. 'allow' (the
         default) runs it, 'warn' warns and runs it, 'raise' raises TypeError.
     check_finite : bool
         Whether the first call that makes a NaN or an infinity from finite values raises FloatingPointError. A device

@@ -37,7 +37,7 @@ __all__ = [
     "window",
 ]
 
-# Elements, operands and result together, up to which NumPy computes; docs/tuning.rst has the measurements. NumPy's time
+# Elements, operands and result together, up to which NumPy computes (docs/engineering/tuning.md). NumPy's time
 # grows with them, a kernel's hardly: 16,384 float32 elements by NumPy and by PoCL's kernels, in us, concatenate 13 and
 # 50, take 25 and 33, put 26 and 131, isin 57 and 321. Ordered they are even at 4,096 (sort 37 and 40, argsort 71 and
 # 78), selected by a mask at 8,192 (44 and 41 at 16,384).

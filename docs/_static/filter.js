@@ -1,6 +1,7 @@
-/* A field above each table of the class "filtered" that leaves the rows which hold what is typed. */
+/* A field above each long table: only the rows that hold the typed words stay visible. */
 document.addEventListener("DOMContentLoaded", () => {
-  for (const table of document.querySelectorAll("table.filtered")) {
+  for (const table of document.querySelectorAll("article table")) {
+    if (!table.tBodies.length || table.tBodies[0].rows.length < 200) continue;
     const rows = [...table.tBodies[0].rows].map((row) => [row, row.textContent.toLowerCase()]);
     const bar = document.createElement("div");
     const field = document.createElement("input");
@@ -21,7 +22,7 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     field.addEventListener("input", filter);
     bar.append(field, count);
-    (table.closest(".table-wrapper") || table).before(bar);
+    (table.closest(".pst-scrollable-table-container") || table).before(bar);
     field.value = new URLSearchParams(location.search).get("name") || "";
     filter();
   }

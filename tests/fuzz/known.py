@@ -126,7 +126,7 @@ KNOWN: tuple[Row, ...] = (
         ours=r"does not hold|no OpenCL|has no dtype (object|dtype\('O'\))",
     ),
     Row(
-        "histograms of complex numbers are refused, as docs/histogram.rst says; NumPy takes real parts",
+        "histograms of complex numbers are refused, as docs/engineering/histogram.md says; NumPy takes real parts",
         kinds="raised",
         ours="complex values have no histogram",
     ),

@@ -47,7 +47,7 @@ def test_pillow_gets_a_copy() -> None:
 
 
 def test_nobody_else_gets_the_interface() -> None:
-    """NumPy would take the memory by `__array_interface__`, and no longer ask for a copy: docs/interoperability.rst."""
+    """NumPy would take the memory by it and ask for no copy: docs/explanation/interoperability.md has the reasons."""
     with pytest.raises(AttributeError, match=r"__array_interface__.*x\.get\(\)"):
         _ = clarray.array(GREY).__array_interface__
 

@@ -107,7 +107,7 @@ def test_compiled_code_wants_ndarrays(name: str) -> None:
     ids=["dilation", "erosion"],
 )
 def test_grey_morphology(theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
-    """It would write its result to a copy and raises (docs/users.rst): what to write instead gives the same."""
+    """It would write its result to a copy and raises. The calls in docs/reference/libraries.md give the same."""
     x, square = clarray.array(VALUES), np.ones((3, 3), bool)
     with pytest.raises(TypeError):
         theirs(x, square)

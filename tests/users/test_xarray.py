@@ -183,7 +183,7 @@ def test_printing_copies_what_it_shows() -> None:
 
 
 def test_what_xarray_refuses_for_arrays_of_the_standard() -> None:
-    """docs/users.rst says so: xarray indexes by points in arrays of dask and NumPy only."""
+    """docs/reference/libraries.md says so: xarray indexes by points in arrays of dask and NumPy only."""
     d = example(clarray)
     points = {"x": xr.DataArray([0, 2], dims="p"), "y": xr.DataArray([1, 2], dims="p")}
     with pytest.raises(TypeError, match="Vectorized indexing is not supported"):

@@ -88,7 +88,7 @@ GRID = {"x and t": {"x": [0.25], "t": [0.5]}}
     ],
 )
 def test_interp_is_scipys_on_the_host(method: str, places: dict[str, list[float]]) -> None:
-    """docs/users.rst says so, and that a last step brings the chunks back."""
+    """docs/reference/libraries.md says so, and that a last step brings the chunks back."""
     pytest.importorskip("scipy.interpolate")
     made = example(clarray).interp(places, method=method)
     assert isinstance(made.compute().data, np.ndarray)

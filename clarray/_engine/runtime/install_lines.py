@@ -1,6 +1,7 @@
 """What is typed to get an OpenCL runtime: the one place that messages have these lines from.
 
-docs/install.rst has the same lines in its table, and says what was seen working; tests/test_packaging.py compares.
+docs/how-to/install.md has the same lines in its table, with the versions that were tested; tests/test_packaging.py
+compares them.
 """
 
 from __future__ import annotations

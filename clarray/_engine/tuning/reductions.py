@@ -27,7 +27,7 @@ CPU = ReducePolicy(
 # Zen 3, one core and no start of it, A @ x in us: 1024 x 1024 float32 and 512 x 512 float64 with vectors of 32 bytes
 # 71 and 41, of 64 bytes 92 and 46, with products one by one 125 and 93. Parts of fewer than 2^18 products cost more
 # than they save, and 1 MiB takes 28 us on the caller's thread and 45 on both cores. Blocks of 16 would be 2 % quicker,
-# and less exact than NumPy's dot of 64 to 128 elements; docs/products.rst
+# and less exact than NumPy's dot of 64 to 128 elements; docs/engineering/products.md
 CPU_PRODUCTS = replace(
     CPU,
     vector_bytes=32,

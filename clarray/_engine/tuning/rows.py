@@ -27,7 +27,7 @@ CPU = Policies(
     name="cpu",
     measured=(
         "AMD EPYC Zen 5, 2 cores, PoCL 3.0, 2^25 float32, 2026-11-21: sum 2.9-3.9 ms, a + b 7.0 ms, "
-        "sum axis 0 3.6-6.0 ms; failures and alternatives in docs/tuning.rst"
+        "sum axis 0 3.6-6.0 ms; failures and alternatives in docs/engineering/tuning.md"
     ),
     elementwise=ElementwisePolicy(
         vector_bytes=64,
@@ -67,7 +67,7 @@ GPU = Policies(
     name="gpu",
     measured=(
         "NVIDIA H200, driver 580.159.04, 2^28 float32, 2026-11-21: sum 0.284 ms (1.10 x floor), a + b "
-        "0.764 ms (0.99), sum axis 0 0.297 ms (1.15); alternatives in docs/tuning.rst"
+        "0.764 ms (0.99), sum axis 0 0.297 ms (1.15); alternatives in docs/engineering/tuning.md"
     ),
     elementwise=ElementwisePolicy(
         vector_bytes=16,

@@ -1,4 +1,4 @@
-"""What docs/coming_from.rst tells users of other libraries to write."""
+"""What docs/how-to/coming_from.md tells users of other libraries to write."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 import clarray
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "coming_from.rst"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "coming_from.md"
 
 
 def named() -> list[str]:
     """The dotted names of clarray's in the page, and those without it in the tables' right columns."""
     text = PAGE.read_text()
-    rows = [line for line in text.splitlines() if line.startswith("``") and "  " in line]
-    right = " ".join(re.split(r"  +", row, maxsplit=1)[1] for row in rows)
-    bare = [name for name in re.findall(r"``([a-z_]+)``", right) if hasattr(np, name)]
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    right = " ".join(row.split(" | ", 1)[1] for row in rows)
+    bare = [name for name in re.findall(r"`([a-z_]+)`", right) if hasattr(np, name)]
     return sorted(set(re.findall(r"\bclarray\.([a-zA-Z_.]+[a-zA-Z])", text)) | set(bare))
 
 

@@ -16,7 +16,9 @@ import clarray
 
 pytestmark = pytest.mark.usefixtures("quick_builds")
 
-COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; docs/testing.rst says how many have been run
+COUNT = int(
+    os.environ.get("STATEMENTS", "1500")
+)  # of each kind; docs/engineering/testing.md says how many have been run
 ROUNDS = 3
 SLACK = 200  # what is kept weakly, by number rather than for good
 

@@ -200,7 +200,7 @@ NVIDIA = replace(
     wide_tiles=(Tile(64, 64, 16, 8, 4), *GPU.wide_tiles[1:]),
     # 4096 float64 on an H100 (2026-11-27), TFLOP/s, the portable kernel 19 to 20, cuBLAS 58: 128 x 128 x 8 copied in
     # three stages with m16n8k4 50 by 64 x 32 and 48 to 49 by 32 x 64, with m16n8k8 42 and 46; 64 x 64 x 16 by 32 x 32
-    # with both sums in registers 44, with m16n8k8 37; m8n8k4 27 to 30; docs/products.rst has the others.
+    # with both sums in registers 44, with m16n8k8 37; m8n8k4 27 to 30; docs/engineering/products.md has the others.
     tensor="128x128x8 by 64x32, m16n8k4, 3 stages, copied",
     warp_tiles=tuple(
         replace(LARGE[name], speed=speed)

@@ -70,7 +70,8 @@ CPU = SmallMatricesPolicy(
 )
 
 # As large as registers and 48 KiB of local memory allow. An H100 (2026-11-26), inv of 100,000 of 8 x 8 float32, in ms:
-# 0.144, in work-groups of 32 0.135, of 128 0.159; shared by teams of 4 to 16 0.51 to 0.55. Others: docs/linalg.rst.
+# 0.144, in work-groups of 32 0.135, of 128 0.159; shared by teams of 4 to 16 0.51 to 0.55
+# (others: docs/engineering/linalg.md).
 GPU = SmallMatricesPolicy(
     most=128,
     most_shared=0,

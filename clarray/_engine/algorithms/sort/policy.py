@@ -99,7 +99,7 @@ class SortPolicy:
 
 
 # Two cores of an EPYC, PoCL 3.0, 2^22 float32 / int32: 9.2 / 10.6 ms; buckets of 2048 to 8192: 13.6 / 15.8; cells of
-# 2^16, 2^14, 2^13: 9.2 / 11.5, 11.3 / 10.1, 14.6 / 9.5. argsort 2^24: 73 ms. More in docs/sort.rst.
+# 2^16, 2^14, 2^13: 9.2 / 11.5, 11.3 / 10.1, 14.6 / 9.5. argsort 2^24: 73 ms. More in docs/engineering/sort.md.
 CPU = SortPolicy(
     chunked=True,
     groups_per_unit=2,

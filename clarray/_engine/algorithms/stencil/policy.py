@@ -80,7 +80,7 @@ CPU = StencilPolicy(
     line_bytes=0,
 )
 # NVIDIA H200, 2026-11-21: gaussian_filter of 4096 x 4096 float32, sigma 2: 0.085 ms, where one pass per axis took 0.37;
-# alternatives in docs/stencil.rst.
+# alternatives in docs/engineering/stencil.md.
 GPU = StencilPolicy(
     chunked=False,
     vector_bytes=4,
