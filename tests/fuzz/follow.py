@@ -38,7 +38,7 @@ def together(names: Iterable[str], values: Names) -> set[str]:
 def written_apart(program: Program, theirs: Names, ours: Names) -> set[str]:
     """Variables of one memory on one side only, which has been written since.
 
-    What NumPy makes of its scalars is a copy, of clarray's 0-d arrays a view: see promise 2. And where NumPy says of
+    What NumPy makes of its scalars is a copy, of clarray's 0-d arrays a view (see Guarantees). And where NumPy says of
     no order that an array lies in it, whether `reshape` or `ravel` can give a view is open.
     """
     found: set[str] = set()

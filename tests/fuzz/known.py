@@ -131,19 +131,19 @@ KNOWN: tuple[Row, ...] = (
         ours="complex values have no histogram",
     ),
     Row(
-        "what is a scalar in NumPy is a 0-d array here: see promise 2",
+        "what is a scalar in NumPy is a 0-d array here (see Guarantees)",
         statement=r"isscalar\(",
         kinds="value",
         theirs="True",
     ),
     Row(
-        "what is Python's number in NumPy, the polynomial of no roots, is a 0-d array here: see promise 2",
+        "what is Python's number in NumPy, the polynomial of no roots, is a 0-d array here (see Guarantees)",
         statement=r"trim_zeros\(",
         kinds="type",
         theirs="float",
     ),
     Row(
-        "what is a scalar in NumPy is a 0-d array here, and is written as one: see promise 2",
+        "what is a scalar in NumPy is a 0-d array here, and is written as one (see Guarantees)",
         statement=r"repr\(",
         kinds="value",
         when=lambda difference, statement, values: any(
@@ -151,7 +151,7 @@ KNOWN: tuple[Row, ...] = (
         ),
     ),
     Row(
-        "what is a scalar, or Python's number, in NumPy is a 0-d array here, which has what arrays have: see promise 2",
+        "what is a scalar, or Python's number, in NumPy is a 0-d array here, which has what arrays have (see Guarantees)",
         kinds="not raised",
         theirs=r"of type 'numpy\.\w+' is not iterable|'(float|int)' object has no attribute|in a non-void array scalar",
     ),
@@ -178,7 +178,7 @@ KNOWN: tuple[Row, ...] = (
         theirs="Cannot cast scalar",
     ),
     Row(
-        "a scalar of NumPy's has no memory that an array could share; a 0-d array has: see promise 2",
+        "a scalar of NumPy's has no memory that an array could share; a 0-d array has (see Guarantees)",
         statement=r"copy=False",
         kinds="not raised",
         theirs="Unable to avoid copy",

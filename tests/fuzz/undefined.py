@@ -200,7 +200,7 @@ def converts_what_it_leaves(statement: Statement, values: dict[str, Any]) -> boo
 
 
 def writes_to_scalar(statement: Statement, values: dict[str, Any]) -> bool:
-    """Whether NumPy's scalars, which cannot change, stand where clarray has 0-d arrays, which can: see promise 2."""
+    """Whether NumPy's scalars, which cannot change, stand where clarray has 0-d arrays, which can (see Guarantees)."""
     return any(isinstance(values.get(name), np.generic) for name in statement.names.writes)
 
 
