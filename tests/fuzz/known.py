@@ -151,7 +151,7 @@ KNOWN: tuple[Row, ...] = (
         ),
     ),
     Row(
-        "what is a scalar, or Python's number, in NumPy is a 0-d array here, which has what arrays have (see Guarantees)",
+        "what is a scalar, or Python's number, in NumPy is a 0-d array here, with attributes (see Guarantees)",
         kinds="not raised",
         theirs=r"of type 'numpy\.\w+' is not iterable|'(float|int)' object has no attribute|in a non-void array scalar",
     ),
