@@ -64,6 +64,17 @@ def test_index_pages_list_every_page() -> None:
         assert listed == there
 
 
+def test_pages_for_users_are_short() -> None:
+    fence = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+    long = {
+        name: words
+        for name, path in pages().items()
+        if name.startswith(("tutorials/", "how-to/", "explanation/"))
+        and (words := len(fence.sub("", path.read_text()).split())) > 1500
+    }
+    assert long == {}
+
+
 def test_outputs_of_examples_are_compared_and_written(tmp_path: Path, executed: ModuleType) -> None:
     page = tmp_path / "page.md"
     page.write_text("""\
