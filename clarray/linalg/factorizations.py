@@ -1,6 +1,6 @@
 """Factorizations of matrices, and what follows from them, on the device (`on_device`) or by NumPy's LAPACK on the host.
 
-OpenCL has no library for them (docs/engineering/linalg.md), so on the host `through_library` calls NumPy's function of that name.
+OpenCL has no library for them (docs/engineering/linalg.md), so on the host `through_library` calls NumPy's functions.
 """
 
 from __future__ import annotations
