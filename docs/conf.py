@@ -16,30 +16,32 @@ release = version = clarray.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
+    "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
+    "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
     "executed",
     "names",
+    "links",
     "shelves",
     "gallery",
     "anchors",
 ]
-exclude_patterns = ["_build"]
-# Every name of clarray's that a page refers to must be there; what numpydoc takes for classes, and bases of
-# classes, are not looked for.
-nitpicky = True
-nitpick_ignore_regex = [
-    ("py:.*", r"(?!clarray\.).*"),
-    ("py:class", r"clarray\.(_numpy\.kernels\.base|random\.\w+)\.\w+"),
-]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
 
-autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # numpydoc sections give the types
-napoleon_google_docstring = False
-napoleon_use_rtype = False
-napoleon_use_ivar = True
+# The reference. A name of clarray's that a page refers to must be there. Names of other libraries are not looked for.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!clarray\.).*")]
+default_role = "autolink"  # a name in single backticks is a link if it can be imported
+autodoc_typehints = "none"  # numpydoc's sections give the types
+autosummary_generate = True
+numpydoc_show_class_members = False  # the template of classes has tables of them
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = {"DeviceArray": "clarray.DeviceArray", "Generator": "clarray.random.Generator"}
+numpydoc_xref_ignore = {"optional", "default", "of", "or", "shape", "type", "array_like", "scalar", "sequence"}
+
 myst_heading_anchors = 3
 myst_enable_extensions = ["alert", "colon_fence"]  # `> [!WARNING]`, as code hosts have it
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and output
@@ -73,5 +75,6 @@ if repository := urls.get("Repository"):
 import gallery  # noqa: E402
 import reference  # noqa: E402
 
+autosummary_context = reference.context()
 reference.write(HERE / "generated")
 gallery.write(HERE / "generated")

@@ -1,142 +1,210 @@
-"""Writes the reference pages from the package itself, so that no list of names is kept by hand.
+"""Writes the chapters of the API reference: tables of the public names, which come from each module's ``__all__``.
 
-Chapters give their functions by ``__all__``; the ufunc table gives names, kinds of operands and
-error bounds.
+`sphinx.ext.autosummary` makes the page of each name, from these tables and the templates in ``_templates``.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any, NamedTuple
 
+import chapters
+import numpy as np
+
+import clarray
+from clarray._api.functions import UFunc
 from clarray._engine.ops.ufuncs import supported_ufuncs, unsupported
 
-CHAPTERS = {
-    "_core.creation": "Making arrays",
-    "_core.creation_like": "Making arrays like others",
-    "_numpy.creation.from_data": "Arrays from functions, iterators, buffers and text",
-    "_numpy.creation.sequences": "Ranges and grids",
-    "_numpy.indexing.subscripts": "Reading and writing elements",
-    "_numpy.indexing.flat_iterator": "All elements on one axis",
-    "_numpy.indexing.index_tables": "Arrays of indices",
-    "_numpy.indexing.triangles": "Indices of triangles and diagonals",
-    "_numpy.indexing.iterating": "Iterators over elements",
-    "_numpy.indexing.index_tricks": "Ranges written as indices",
-    "_numpy.indexing.diagonals": "Diagonals and triangles",
-    "_numpy.manipulation.shapes": "Shapes and views",
-    "_numpy.manipulation.ranks": "Number of axes, broadcasting, dtype",
-    "_numpy.manipulation.joining": "Joining",
-    "_numpy.manipulation.splitting": "Splitting",
-    "_numpy.manipulation.repeating": "Reversing, shifting and repeating",
-    "_numpy.manipulation.padding": "Borders",
-    "_numpy.manipulation.inserting": "Inserting and trimming",
-    "_numpy.manipulation.applying": "Functions of your own",
-    "_numpy.math.bits": "Packing bits",
-    "_numpy.creation.requiring": "Arrays with a layout",
-    "_numpy.indexing.selecting": "Choosing between values",
-    "_numpy.reduction.reductions": "Reductions",
-    "_numpy.reduction.moments": "Means, variances and standard deviations",
-    "_numpy.reduction.nanfunctions": "Reductions that skip NaN",
-    "_numpy.reduction.scans": "Running sums, differences",
-    "_numpy.indexing.masking": "Choosing by a mask",
-    "_numpy.indexing.gathering": "Choosing by number",
-    "_numpy.sorting.sorting": "Sorting and searching",
-    "_numpy.statistics.quantiles": "Order statistics",
-    "_numpy.sorting.sets": "Sets",
-    "_numpy.statistics.counting": "Counting integers",
-    "_numpy.statistics.histograms": "Histograms",
-    "_numpy.statistics.averages": "Weighted means, covariances",
-    "_numpy.products.products": "Products",
-    "_numpy.math.convolution": "Convolution",
-    "_core.sharing": "Shared memory",
-    "_api.dlpack": "Arrays of other libraries",
-    "_numpy.creation.files": "Arrays in files",
-    "_core.printing": "Arrays as text",
-    "_numpy.math.calculus": "Slopes and angles",
-    "_numpy.math.interpolation": "Interpolation",
-    "lib.polynomials": "Polynomials",
-    "lib.polynomial_roots": "Roots and fits of polynomials",
-    "lib.polynomial_object": "Polynomials as objects",
-    "_numpy.math.window_functions": "Windows of signals",
-    "_numpy.math.logic": "Comparing arrays, tests of elements",
-    "_api.dtype_functions": "Dtypes",
-    "_api.numpy_names": "NumPy's types, constants and settings",
-}
 KINDS = {"b": "bool", "i": "integers", "u": "unsigned", "f": "floats", "c": "complex"}
+NUMPY = "https://numpy.org/doc/stable/reference/"
+
+
+class Chapter(NamedTuple):
+    """A page of the reference: the public module that it describes, and the names of each section."""
+
+    title: str
+    module: str
+    sections: dict[str, list[str]]
+
+
+def module_of(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return the names of a module, but for the modules in it."""
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    return [name for name in names if not inspect.ismodule(getattr(module, name))]
+
+
+@cache
+def all_chapters() -> dict[str, Chapter]:
+    """Return every page of the reference.
+
+    Raises
+    ------
+    ValueError
+        No chapter has a name of the main namespace.
+    """
+    left = dict.fromkeys(public_names(clarray))
+    found = {}
+    for page, (title, sections) in chapters.MAIN.items():
+        names = {
+            section: list(source if isinstance(source, tuple) else module_of(f"clarray.{source}").__all__)
+            for section, source in sections.items()
+        }
+        names = {section: [n for n in listed if left.pop(n, "gone") is None] for section, listed in names.items()}
+        found[page] = Chapter(title, "clarray", names)
+    if left:
+        raise ValueError(f"no chapter has {sorted(left)}: add them to docs/chapters.py")
+    for name, title in chapters.MODULES.items():
+        module = f"clarray.{name}"
+        found[name.rpartition(".")[2]] = Chapter(title, module, {"": public_names(module_of(module))})
+    return found
+
+
+def is_own(value: Any) -> bool:
+    """Return whether clarray has written an object; NumPy's own objects get a line, but no page."""
+    home = getattr(value, "__module__", None) or type(value).__module__
+    return str(home).partition(".")[0] == "clarray"
+
+
+@cache
+def pages() -> dict[str, Any]:
+    """Return every public object with a page of its own, by its qualified name."""
+    found = {}
+    for chapter in all_chapters().values():
+        for name in (name for names in chapter.sections.values() for name in names):
+            value = getattr(module_of(chapter.module), name)
+            if is_own(value):
+                found[f"{chapter.module}.{name}"] = value
+    for owner, parts in members().items():
+        for name in (name for names in parts.values() for name in names):
+            found[f"{owner}.{name}"] = inspect.getattr_static(found[owner], name)
+    return found
+
+
+@cache
+def members() -> dict[str, dict[str, list[str]]]:
+    """Return the attributes and methods of each public class; of a class with two names only under its own name."""
+    found = {}
+    for chapter in all_chapters().values():
+        for name in (name for names in chapter.sections.values() for name in names):
+            value = getattr(module_of(chapter.module), name)
+            if inspect.isclass(value) and is_own(value) and value.__name__ == name and name != "ndarray":
+                found[f"{chapter.module}.{name}"] = _parts(value)
+    return found
+
+
+def _parts(cls: type) -> dict[str, list[str]]:
+    defined = {name: member for each in reversed(cls.__mro__) if is_own(each) for name, member in vars(each).items()}
+    own = {name: member for name, member in defined.items() if not name.startswith("_")}
+    if "__call__" in defined and defined["__call__"].__doc__:
+        own = {"__call__": defined["__call__"], **own}
+    methods = [n for n, m in own.items() if inspect.isroutine(m) and not inspect.ismemberdescriptor(m)]
+    attributes = [n for n, m in own.items() if isinstance(m, property)]
+    return {title: sorted(names) for title, names in (("Attributes", attributes), ("Methods", methods)) if names}
+
+
+def context() -> dict[str, Any]:
+    """Return what the templates of the names' pages ask for."""
+    chapter_of = {
+        f"{chapter.module}.{name}": (page, chapter.title)
+        for page, chapter in all_chapters().items()
+        for names in chapter.sections.values()
+        for name in names
+    }
+    ufuncs = {name for name, value in pages().items() if isinstance(value, UFunc)}
+    return {"parts": members(), "ufuncs": ufuncs, "chapter_of": chapter_of}
+
+
+# The text of a page ------------------------------------------------------------------------------------------------
 
 
 def heading(text: str, line: str = "=") -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def directive(value: object, module: str) -> str | None:
-    """How a public name of clarray's own is documented; None for what is NumPy's, or has another place."""
-    if inspect.isroutine(value) and str(value.__module__).startswith("clarray"):
-        return "autofunction"
-    return "autoclass" if inspect.isclass(value) and value.__module__ == module else None
+def page_of(page: str, chapter: Chapter) -> str:
+    module = module_of(chapter.module)
+    text = heading(chapter.title if chapter.module == "clarray" else f"{chapter.title}: ``{chapter.module}``")
+    if chapter.module != "clarray" and module.__doc__:
+        text += f".. automodule:: {chapter.module}\n\n"
+    text += f".. currentmodule:: {chapter.module}\n\n"
+    if page == "ufuncs":
+        text += UFUNCS
+    for section, names in chapter.sections.items():
+        own = [name for name in names if is_own(getattr(module, name))]
+        others = [name for name in names if name not in own]
+        if section and (own or others):
+            text += heading(section, "-")
+        if own:
+            text += ".. autosummary::\n   :toctree: .\n\n" + "".join(f"   {name}\n" for name in own) + "\n"
+        if others:
+            text += numpys_table(module, others)
+    return text + (ufunc_table() if page == "ufuncs" else "")
 
 
-def documented(module: ModuleType) -> dict[str, str]:
-    """Give how each name of a chapter is documented that is not NumPy's own."""
-    return {n: found for n in module.__all__ if (found := directive(getattr(module, n), module.__name__))}
+def numpys_table(module: ModuleType, names: list[str]) -> str:
+    """Return a table of objects that are NumPy's own: a link for each, and the first line of its docstring."""
+    objects = {name: getattr(module, name) for name in names}
+    rows = [f"   * - {numpys_link(name, value)}\n     - {summary(value)}" for name, value in objects.items()]
+    lines = [".. list-table:: NumPy's own objects", "   :widths: 30 70", "", *rows]
+    return "\n".join(lines) + "\n\n"
 
 
-def chapter(name: str, title: str) -> str:
-    module = importlib.import_module(f"clarray.{name}")
-    own = documented(module)
-    entries = "\n".join(f".. {found}:: {entry}" for entry, found in own.items())
-    numpys = ", ".join(f"``{n}``" for n in module.__all__ if n not in own)
-    also = f"As NumPy has them: {numpys}.\n\n" if numpys else ""
-    return f"{heading(title)}.. currentmodule:: clarray\n\n{also}{entries}\n"
+def numpys_link(name: str, value: Any) -> str:
+    """Return a link to NumPy's page of an object, or its name if there is none."""
+    first = getattr(value, "__name__", name)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return f"`{name} <{NUMPY}arrays.scalars.html>`__"
+    if isinstance(value, float) or name == "newaxis":
+        return f"`{name} <{NUMPY}constants.html#numpy.{name}>`__"
+    home = str(getattr(value, "__module__", ""))
+    if home in ("numpy", "numpy.linalg", "numpy.testing") and hasattr(module_of(home), first):
+        return f"`{name} <{NUMPY}generated/{home}.{first}.html>`__"
+    return f"``{name}``"
 
 
-def ufuncs() -> str:
-    """One line per row of the table."""
-    lines = [
-        ".. list-table::",
-        "   :header-rows: 1",
-        "",
-        "   * - name",
-        "     - operands",
-        "     - error, ulp",
-    ]
-    elsewhere = {n for name in CHAPTERS for n in documented(importlib.import_module(f"clarray.{name}"))}
-    for ufunc, row in sorted(supported_ufuncs.items(), key=lambda item: item[0].__name__):
-        taken = {key[0] for key in row.forms}
-        if "i" in taken:
-            taken.add("u")
-        kinds = ", ".join(name for kind, name in KINDS.items() if kind in taken)
-        name = ufunc.__name__
-        lines += [
-            f"   * - ``{name}``" if name in elsewhere else ENTRY.format(name=name),
-            f"     - {kinds}",
-            f"     - {row.ulp:g}",
-        ]
-    absent = "\n".join(f"- ``{name}``: {why}" for name, why in sorted(unsupported.items()))
-    return UFUNCS.format(title=heading("Universal functions"), table="\n".join(lines), absent=absent)
+def summary(value: Any) -> str:
+    """Return a line about an object of NumPy's: its value, or the first sentence of its docstring."""
+    if isinstance(value, bool | float | None):
+        return f"``{value!r}``"
+    if isinstance(value, dict | tuple):
+        return f"A {type(value).__name__} of {len(value)} entries."
+    lines = [line.strip() for line in (inspect.getdoc(value) or "").splitlines()]
+    lines = lines[1:] if lines and "(" in lines[0] and lines[0].endswith(")") else lines  # a signature
+    first = " ".join(lines).strip().split(". ")[0].split("  ")[0]
+    return first.replace("`", "").replace("*", "").replace(":class:", "").rstrip(".") + "."
 
-
-# An entry of the index, which takes no room: what links and searches find.
-ENTRY = """\
-   * - .. py:function:: clarray.{name}
-          :no-typesetting:
-
-       ``{name}``"""
 
 UFUNCS = """\
-{title}Every function below is NumPy's ufunc on the device: broadcasting, ``out=``, ``where=``,
-``casting=`` and ``dtype=`` included, with the methods ``reduce``, ``accumulate``, ``reduceat``,
-``outer`` and ``at``. ``np.exp(a)`` and ``clarray.exp(a)`` are the same; the second also sends
-lists and scalars to the device. NumPy's other names for them (``np.abs``, ``np.true_divide``,
-``np.acos``) work too. NumPy decides which dtypes a ufunc takes and gives; operands are listed
-by the kinds that have code of their own, others are cast as NumPy casts them.
+Each function below is NumPy's ufunc on the device. Broadcasting, ``out=``, ``where=``, ``casting=`` and ``dtype=`` work
+as NumPy's do, and so do the methods ``reduce``, ``accumulate``, ``reduceat``, ``outer`` and ``at``.
+``np.exp(a)`` and ``clarray.exp(a)`` are the same function. The second also sends lists and scalars to the device.
 
-The last column bounds the error of float32 and float64 results in units in the last place;
-0.5 is correctly rounded.
+"""
 
-{table}
+ULP = """\
+Operands and accuracy
+---------------------
+
+NumPy decides which dtypes a ufunc takes and returns. The table lists the kinds of operands with code of their own.
+Other operands are cast as NumPy casts them. The last column bounds the error of float32 and float64 results in units in
+the last place. A result within 0.5 is correctly rounded.
+
+.. list-table::
+   :header-rows: 1
+   :class: filtered
+
+   * - name
+     - operands
+     - error, ulp
+{rows}
 
 Not supported, and why:
 
@@ -144,12 +212,27 @@ Not supported, and why:
 """
 
 
+def ufunc_table() -> str:
+    """Return the operands and the error of each ufunc, and the ufuncs that are absent."""
+    rows = []
+    for ufunc, row in sorted(supported_ufuncs.items(), key=lambda item: item[0].__name__):
+        taken = {key[0] for key in row.forms}
+        if "i" in taken:
+            taken.add("u")
+        kinds = ", ".join(name for kind, name in KINDS.items() if kind in taken)
+        rows.append(f"   * - :obj:`{ufunc.__name__}`\n     - {kinds}\n     - {row.ulp:g}")
+    absent = "\n".join(f"- ``{name}``: {why}" for name, why in sorted(unsupported.items()))
+    return ULP.format(rows="\n".join(rows), absent=absent)
+
+
 def write(folder: Path) -> None:
-    """Write the pages, leaving alone those that would not change (Sphinx rebuilds by date)."""
+    """Write the chapters. Unchanged ones keep their date, by which Sphinx knows what to build again."""
     folder.mkdir(exist_ok=True)
-    pages = {name.rpartition(".")[2]: chapter(name, title) for name, title in CHAPTERS.items()}
-    pages["ufuncs"] = ufuncs()
-    for name, text in pages.items():
-        path = folder / f"{name}.rst"
+    written = {page: page_of(page, chapter) for page, chapter in all_chapters().items()}
+    for page, text in written.items():
+        path = folder / f"{page}.rst"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
+    for path in folder.glob("clarray.*.rst"):  # of names that are gone
+        if path.stem not in pages():
+            path.unlink()

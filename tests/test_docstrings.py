@@ -107,6 +107,12 @@ def nodes_of(function: Callable[..., Any]) -> Iterator[ast.AST]:
     return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function))))
 
 
+def returns_nothing(function: Callable[..., Any]) -> bool:
+    """Tell whether the source says that the function returns None."""
+    definition = next(node for node in nodes_of(function) if isinstance(node, ast.FunctionDef))
+    return definition.returns is not None and ast.unparse(definition.returns) == "None"
+
+
 def homes(function: Callable[..., Any], public: str) -> Iterator[Any]:
     """Where the name that a docstring points to may be: its class or public module, its file, the package."""
     parent = public.rpartition(".")[0]
@@ -205,8 +211,7 @@ def incomplete(described: list[str], taken: list[inspect.Parameter], elsewhere: 
 
 def unsaid(function: Callable[..., Any], found: dict[str, list[str]]) -> list[str]:
     """Say which sections besides Parameters are missing."""
-    given = inspect.signature(function).return_annotation
-    returns = given in (None, "None") or found.keys() & {"Returns", "Yields"}
+    returns = returns_nothing(function) or found.keys() & {"Returns", "Yields"}
     raised = "Raises" in found or not raises(function)
     return ["no Returns"] * (not returns) + ["no Raises"] * (not raised)
 

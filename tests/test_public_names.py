@@ -1,11 +1,9 @@
-"""Public names: NumPy's where they are functions, each documented and in the reference."""
+"""Public names: NumPy's where they are functions, each documented."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ import pytest
 import clarray
 from clarray._api import attaching
 
-ROOT = Path(__file__).resolve().parents[1]
 NOT_NUMPYS = {"asnumpy", "device", "devices", "free_memory", "memory_info", "profile", "reset", "set_device"}
 NOT_NUMPYS |= {"fuse", "get_array_module", "get_default_memory_pool", "show_config", "synchronize"}
 
@@ -67,15 +64,6 @@ def test_methods_are_documented() -> None:
     attached = {name for name in attaching.attached() if not name.startswith("_")}
     assert attached <= methods.keys()
     assert [name for name, value in methods.items() if not value.__doc__] == []
-
-
-def test_every_function_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
-    reference = importlib.import_module("reference")
-    listed = {n for c in reference.CHAPTERS for n in importlib.import_module(f"clarray.{c}").__all__}
-    page = (ROOT / "docs" / "device.rst").read_text()
-    missing = [n for n in FUNCTIONS if n not in listed and f"autofunction:: {n}\n" not in page]
-    assert missing == []
 
 
 @pytest.mark.parametrize("module", ["", "linalg", "fft"])

@@ -22,6 +22,7 @@ from clarray._core.device_array import DeviceArray, is_number, seen_as
 from clarray._core.host_fallback import method_with_host_fallback
 from clarray._core.numbers import NUMBER_ATTRIBUTES
 from clarray._core.own_frames import boundary, hide_own_frames
+from clarray._core.public_names import publish
 from clarray._engine.speedups import accelerated, core
 from clarray._numpy.creation import files
 from clarray._numpy.indexing import gathering, masking, selecting, subscripts
@@ -361,6 +362,8 @@ def attached() -> dict[str, Any]:
 
 for _name, _found in attached().items():
     setattr(DeviceArray, _name, _found)
+    if not isinstance(_found, property | classmethod | staticmethod):
+        publish(_found, "clarray", f"DeviceArray.{_name}")
 for _name, _write in {
     "shape": construction.set_shape,
     "dtype": construction.set_dtype,
@@ -390,3 +393,4 @@ def attach_namespace(namespace: ModuleType) -> None:
     """Let arrays find their functions: `namespace` is clarray itself, which has them all."""
     for name, function in of_namespace(namespace).items():
         setattr(DeviceArray, name, function)
+        publish(function, "clarray", f"DeviceArray.{name}")

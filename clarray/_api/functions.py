@@ -11,6 +11,7 @@ from clarray._api.ufunc_docstrings import docstring
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import NUMBERS
 from clarray._core.own_frames import hide_own_frames
+from clarray._core.public_names import publish_class
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
@@ -139,6 +140,9 @@ class UFunc:
         [2, 0, 1]
         """
         return self._apply("at", args, kwargs)
+
+
+publish_class(UFunc, "clarray", "ufunc")
 
 
 def _named(name: str) -> Any:

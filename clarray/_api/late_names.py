@@ -16,6 +16,7 @@ from clarray._api.host_names import numpys
 from clarray._api.small_functions import served
 from clarray._core.host_fallback import with_host_fallback
 from clarray._core.own_frames import boundary
+from clarray._core.public_names import publish_name
 from clarray._engine.threads import import_whole
 
 __all__ = ["MODULES", "NAMES", "found", "load_all"]
@@ -73,6 +74,7 @@ def found(namespace: ModuleType, name: str) -> Any:
     value = with_host_fallback(value, getattr(np, name, None), namespace.__name__)
     if type(value) is FunctionType:
         value = boundary(value)
+    publish_name(namespace.__name__, name, value)
     return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import update_wrapper, wraps
+from inspect import Signature, signature
 from types import MethodType, ModuleType
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from clarray._core.fallback import by_numpy
 from clarray._core.own_frames import hide_own_frames, serve_boundaries
+from clarray._core.public_names import publish
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.speedups import core, known_to_core
 
@@ -31,12 +33,9 @@ __all__ = [
 known_to_core("HostOnly", HostOnly)
 
 
-class _HostFallback:
-    """The core's type of such functions, in Python."""
-
-    def __init__(self, ours: Callable[..., Any], theirs: Callable[..., Any], module: str, binds: bool) -> None:
+class _HostFallback:  # the core's type of such functions, in Python; IPython would show a docstring
+    def __init__(self, ours: Callable[..., Any], theirs: Callable[..., Any], binds: bool) -> None:
         update_wrapper(self, ours)
-        self.__module__ = module
         self._ours = ours
         self._theirs = theirs
         self._binds = binds
@@ -65,6 +64,7 @@ class _HostFallback:
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
 
+_HostFallback.__name__ = "function"  # which `help` shows
 _KINDS = (_HostFallback,) if core is None else (_HostFallback, core.HostFallback)
 
 
@@ -87,7 +87,9 @@ def with_host_fallback(ours: Any, theirs: Any, module: str) -> Any:
     if not functions or isinstance(ours, type) or isinstance(theirs, type | np.ufunc):
         return ours
     make: Any = _KINDS[-1]
-    return make(ours, theirs, module, hasattr(type(theirs), "__get__"))
+    made = make(ours, theirs, hasattr(type(theirs), "__get__"))
+    publish(made, module, ours.__name__)
+    return made
 
 
 def without_host_fallback(function: Any) -> Any:
@@ -112,6 +114,12 @@ class ClassWithHostFallback(type):
     """
 
     numpys: Callable[..., Any]
+
+    @property
+    def __signature__(cls) -> Signature:
+        """The constructor's. `inspect` would take that of `__call__`."""
+        found = signature(cls.__init__)  # type: ignore[misc]
+        return found.replace(parameters=[*found.parameters.values()][1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         try:

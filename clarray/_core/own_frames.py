@@ -16,6 +16,7 @@ from opcode import opname
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any, TypeVar
 
+from clarray._core.public_names import publish_names
 from clarray._engine.speedups import called_by_core, core
 
 __all__ = ["boundary", "hide_own_frames", "is_own_file", "serve_boundaries", "setting"]
@@ -120,9 +121,14 @@ def boundary(function: Function) -> Function:
 
 
 def serve_boundaries(module: ModuleType, names: Iterable[str]) -> None:
-    """Replace the Python functions of a public module by functions whose errors have no frames of clarray's."""
+    """Replace the Python functions of a public module by functions whose errors have no frames of clarray's.
+
+    These, and classes, get the names under which users find them.
+    """
+    names = list(names)
     made: dict[int, Any] = {}  # a function of two names stays one
     for name in names:
         function = vars(module).get(name)
         if type(function) is FunctionType and is_own_file(function.__code__.co_filename):
             setattr(module, name, made.setdefault(id(function), boundary(function)))
+    publish_names(module, names)

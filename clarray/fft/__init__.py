@@ -10,6 +10,7 @@ import sys as _sys
 import numpy.fft as _numpys
 
 from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
+from clarray._core.public_names import publish_names as _publish_names
 from clarray.fft.helpers import fftfreq, fftshift, ifftshift, rfftfreq
 from clarray.fft.transforms import (
     fft,
@@ -51,3 +52,4 @@ __all__ = [
 
 # NumPy's functions of frequencies take no dtype.
 _serve_host_dtypes(_sys.modules[__name__], _numpys, [name for name in __all__ if not name.endswith("fftfreq")])
+_publish_names(_sys.modules[__name__], __all__)

@@ -6,6 +6,9 @@
 (3,)
 """
 
+import sys as _sys
+
+from clarray._core.public_names import publish_names as _publish_names
 from clarray.random import legacy
 from clarray.random.bit_generator import Philox4x32, SeedSequence
 from clarray.random.generator import Generator, default_rng
@@ -14,3 +17,5 @@ from clarray.random.legacy import *  # noqa: F403
 Philox = Philox4x32
 
 __all__ = ["Generator", "Philox", "Philox4x32", "SeedSequence", "default_rng", *legacy.__all__]
+
+_publish_names(_sys.modules[__name__], __all__)

@@ -4,7 +4,12 @@
 modules. Installed libraries keep NumPy.
 """
 
+import sys as _sys
+
+from clarray._core.public_names import publish_names as _publish_names
 from clarray.run.installation import install, uninstall
 from clarray.run.notebooks import load_ipython_extension, unload_ipython_extension
 
 __all__ = ["install", "load_ipython_extension", "uninstall", "unload_ipython_extension"]
+
+_publish_names(_sys.modules[__name__], __all__)

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,9 +53,19 @@ TYPES = {
 }
 
 
+def declared(function: Any) -> inspect.Signature:
+    """The signature of a function with the annotations of its source: what is imported has none."""
+    node: Any = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body[0]
+    notes = {each.arg: each.annotation for each in ast.walk(node.args) if isinstance(each, ast.arg) and each.annotation}
+    signature = inspect.signature(function)
+    given = signature.parameters.values()
+    annotated = [p.replace(annotation=ast.unparse(notes[p.name])) if p.name in notes else p for p in given]
+    return signature.replace(parameters=annotated, return_annotation=ast.unparse(node.returns))
+
+
 def parameters(function: Any) -> str:
     """The parameters of a function as a method's, with every default left out."""
-    found, rest = [], list(inspect.signature(function).parameters.values())
+    found, rest = [], list(declared(function).parameters.values())
     before: Any = None
     for number, p in enumerate(rest):
         if p.kind is p.KEYWORD_ONLY and before not in (p.KEYWORD_ONLY, p.VAR_POSITIONAL):
@@ -84,7 +96,7 @@ def method(name: str, function: Any) -> Iterator[str]:
         given = parameters(function.__func__).replace("self", "cls", 1)
         yield f"def {name}({given}) -> Any: ..."
     else:
-        yield f"def {name}({parameters(function)}) -> {inspect.signature(function).return_annotation}: ..."
+        yield f"def {name}({parameters(function)}) -> {declared(function).return_annotation}: ..."
 
 
 def prop(name: str, found: property) -> Iterator[str]:

@@ -20,7 +20,7 @@ Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 21  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 22  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart

@@ -41,7 +41,7 @@ PyObject* hide_own_frames_of_error() {
 }
 
 bool add_boundary_type(PyObject* module) {
-    Ref type = new_twin_type({"clarray._engine.speedups._speedups.Boundary", sizeof(Twin), make});
+    Ref type = new_twin_type({sizeof(Twin), make});
     return type && PyModule_AddObjectRef(module, "Boundary", type.get()) == 0;
 }
 

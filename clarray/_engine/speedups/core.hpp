@@ -117,12 +117,13 @@ struct Reference {
 };
 Reference* reference_of(const char* name);
 
-// What Python calls as a function and as a method, and asks for a name, a text and a signature: those of its reference.
+// What Python calls as a function and as a method. Its name, docstring and signature are its reference's.
 // Every type of such objects begins like this.
 struct Twin {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject* reference;
+    PyObject *module, *qualname;  // of a public function; null where they are the reference's
 };
 int traverse_twin(PyObject* object, visitproc visit, void* arg);
 void drop_twin(PyObject* object);
@@ -131,7 +132,6 @@ PyObject* twin_attribute(PyObject* object, PyObject* name);
 
 // What such types differ in.
 struct TwinType {
-    const char* name;  // as text that lives for good
     size_t size;
     newfunc make = nullptr;  // where Python makes them
     destructor drop = drop_twin;

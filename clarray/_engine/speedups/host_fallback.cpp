@@ -8,7 +8,6 @@ namespace {
 struct HostFallback {
     Twin twin;
     PyObject* theirs;  // NumPy's function
-    PyObject* module;  // the name of the module in which users find it
     bool binds;        // whether it becomes a method in a class, as NumPy's does
 };
 
@@ -37,11 +36,6 @@ PyObject* bind(PyObject* self, PyObject* object, PyObject* type) {
     return of(self)->binds ? bind_twin(self, object, type) : Py_NewRef(self);
 }
 
-PyObject* attribute(PyObject* self, PyObject* name) {
-    const bool is_module = PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
-    return is_module ? Py_NewRef(of(self)->module) : twin_attribute(self, name);
-}
-
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(of(self)->theirs);
     return traverse_twin(self, visit, arg);
@@ -49,20 +43,18 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 
 void drop(PyObject* self) {
     Py_CLEAR(of(self)->theirs);
-    Py_CLEAR(of(self)->module);
     drop_twin(self);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
-    PyObject *reference, *theirs, *module;
+    PyObject *reference, *theirs;
     int binds;
-    if (!PyArg_ParseTuple(args, "OOUp", &reference, &theirs, &module, &binds)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOp", &reference, &theirs, &binds)) return nullptr;
     PyObject* self = type->tp_alloc(type, 0);
     if (!self) return nullptr;
     of(self)->twin.call = call;
     of(self)->twin.reference = Py_NewRef(reference);
     of(self)->theirs = Py_NewRef(theirs);
-    of(self)->module = Py_NewRef(module);
     of(self)->binds = binds;
     return self;
 }
@@ -70,8 +62,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 }  // namespace
 
 bool add_host_fallback_type(PyObject* module) {
-    TwinType kind = {"clarray._engine.speedups._speedups.HostFallback", sizeof(HostFallback), make, drop, traverse};
-    kind.attribute = attribute;
+    TwinType kind = {sizeof(HostFallback), make, drop, traverse};
     kind.bind = bind;
     kind.is_method = false;
     Ref type = new_twin_type(kind);

@@ -283,8 +283,7 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 }  // namespace
 
 bool add_operator_type(PyObject* module) {
-    Ref type = new_twin_type(
-        {"clarray._engine.speedups._speedups.Operator", sizeof(Operator), new_operator, drop_operator, traverse_operator});
+    Ref type = new_twin_type({sizeof(Operator), new_operator, drop_operator, traverse_operator});
     return type && PyModule_AddObjectRef(module, "Operator", type.get()) == 0;
 }
 

@@ -96,7 +96,7 @@ bool Recordable::describe(Call& call) const {
 }
 
 bool add_recorded_type(PyObject* module) {
-    Ref type = new_twin_type({"clarray._engine.speedups._speedups.Recorded", sizeof(Recorded), make});
+    Ref type = new_twin_type({sizeof(Recorded), make});
     return type && PyModule_AddObjectRef(module, "Recorded", type.get()) == 0;
 }
 

@@ -5,14 +5,41 @@ namespace clarray {
 
 namespace {
 
+constexpr const char* TYPE_NAME = "clarray.function";  // `help` shows it
+
+Twin* of(PyObject* object) { return reinterpret_cast<Twin*>(object); }
+
 // Pickled, and copied, as the function is: by its name.
 PyObject* reduce_twin(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
 
-PyObject* repr_of_twin(PyObject* object) { return PyObject_Repr(reinterpret_cast<Twin*>(object)->reference); }
+PyObject* repr_of_twin(PyObject* object) { return PyObject_Repr(of(object)->reference); }
+
+PyObject* publish_twin(PyObject* object, PyObject* args) {
+    PyObject *module, *qualname;
+    if (!PyArg_ParseTuple(args, "UU", &module, &qualname)) return nullptr;
+    Py_XSETREF(of(object)->module, Py_NewRef(module));
+    Py_XSETREF(of(object)->qualname, Py_NewRef(qualname));
+    Py_RETURN_NONE;
+}
 
 PyMethodDef twin_methods[] = {
     {"__reduce__", reduce_twin, METH_NOARGS, "The name under which it is found."},
+    {"_publish", publish_twin, METH_VARARGS, "Set the module and the qualified name."},
     {nullptr, nullptr, 0, nullptr},
+};
+
+// As descriptors of the type: `pydoc` does not ask `tp_getattro` for a docstring.
+PyObject* doc_of_twin(PyObject* object, void*) { return PyObject_GetAttrString(of(object)->reference, "__doc__"); }
+
+PyObject* qualname_of_twin(PyObject* object, void*) {
+    PyObject* qualname = of(object)->qualname;
+    return qualname ? Py_NewRef(qualname) : PyObject_GetAttrString(of(object)->reference, "__qualname__");
+}
+
+PyGetSetDef twin_attributes[] = {
+    {"__doc__", doc_of_twin, nullptr, nullptr, nullptr},
+    {"__qualname__", qualname_of_twin, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 PyMemberDef twin_members[] = {
@@ -28,9 +55,9 @@ PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*) {
 }
 
 PyObject* twin_attribute(PyObject* object, PyObject* name) {
-    PyObject* reference = reinterpret_cast<Twin*>(object)->reference;
-    for (const char* theirs : {"__doc__", "__module__"})  // which the type of twins has too
-        if (PyUnicode_CompareWithASCIIString(name, theirs) == 0) return PyObject_GetAttr(reference, name);
+    PyObject *reference = of(object)->reference, *module = of(object)->module;
+    if (PyUnicode_CompareWithASCIIString(name, "__module__") == 0)  // an attribute of the type, too
+        return module ? Py_NewRef(module) : PyObject_GetAttr(reference, name);
     PyObject* found = PyObject_GenericGetAttr(object, name);
     if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
     PyErr_Clear();
@@ -39,14 +66,16 @@ PyObject* twin_attribute(PyObject* object, PyObject* name) {
 
 int traverse_twin(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(object));
-    Py_VISIT(reinterpret_cast<Twin*>(object)->reference);
+    Py_VISIT(of(object)->reference);
     return 0;
 }
 
 void drop_twin(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    Py_CLEAR(reinterpret_cast<Twin*>(object)->reference);
+    Py_CLEAR(of(object)->reference);
+    Py_CLEAR(of(object)->module);
+    Py_CLEAR(of(object)->qualname);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -61,19 +90,20 @@ Ref new_twin_type(const TwinType& kind) {
         {Py_tp_members, twin_members},
         {Py_tp_repr, (void*)repr_of_twin},
         {Py_tp_methods, twin_methods},
+        {Py_tp_getset, twin_attributes},
         {kind.make ? Py_tp_new : 0, (void*)kind.make},
         {0, nullptr},
     };
     unsigned long flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
     if (kind.is_method) flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
     if (!kind.make) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
-    PyType_Spec spec = {kind.name, int(kind.size), 0, unsigned(flags), slots};
+    PyType_Spec spec = {TYPE_NAME, int(kind.size), 0, unsigned(flags), slots};
     return Ref::steal(PyType_FromSpec(&spec));
 }
 
 Ref new_twin(vectorcallfunc call, PyObject* reference) {
     static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(
-        new_twin_type({"clarray._engine.speedups._speedups.Twin", sizeof(Twin)}).release());
+        new_twin_type({sizeof(Twin)}).release());
     Ref made = type ? Ref::steal(type->tp_alloc(type, 0)) : Ref();
     if (!made) return made;
     Twin* twin = reinterpret_cast<Twin*>(made.get());
@@ -83,7 +113,7 @@ Ref new_twin(vectorcallfunc call, PyObject* reference) {
 }
 
 PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names) {
-    return PyObject_Vectorcall(reinterpret_cast<Twin*>(twin)->reference, arguments, flags, names);
+    return PyObject_Vectorcall(of(twin)->reference, arguments, flags, names);
 }
 
 }  // namespace clarray

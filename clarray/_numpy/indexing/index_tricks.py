@@ -78,6 +78,9 @@ class _Grid:
     def __repr__(self) -> str:
         return f"<clarray.{self._name}>"
 
+    def __reduce__(self) -> str:
+        return self._name
+
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple) and not isinstance(key.step, complex | np.complexfloating):
             return arange(0 if key.start is None else key.start, key.stop, key.step)
@@ -116,6 +119,9 @@ class _Joiner:
 
     def __repr__(self) -> str:
         return f"<clarray.{self._name}>"
+
+    def __reduce__(self) -> str:
+        return self._name
 
     def __getitem__(self, key: Any) -> DeviceArray:
         try:

@@ -1,0 +1,125 @@
+"""Sphinx extension: names of functions and classes in text are links, and sources are found.
+
+- `` `clarray.sum` `` in a docstring, and ``clarray.sum`` as code on any page, lead to the page of `sum`;
+- `` `numpy.sum` `` and `` `scipy.ndimage.sobel` `` lead to NumPy's and SciPy's documentation;
+- parameters in single backticks are set in italics, also if a function has their name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.ext.autosummary import autosummary_toc
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+OTHERS = {
+    "numpy": "https://numpy.org/doc/stable/reference/generated/{}.html",
+    "scipy": "https://docs.scipy.org/doc/scipy/reference/generated/{}.html",
+}
+CODE = re.compile(r"(clarray(?:\.\w+)+)(?:\(.*\))?")
+
+
+class LinkCode(SphinxPostTransform):
+    """Make a link of each piece of code that is the name of an object of the reference, or a call of it."""
+
+    default_priority = 20
+
+    def run(self, **kwargs: Any) -> None:
+        objects = self.env.domains.python_domain.objects
+        for literal in list(self.document.findall(nodes.literal)):
+            match = CODE.fullmatch(literal.astext())
+            if match is None or match[1] not in objects or inside_link(literal):
+                continue
+            entry = objects[match[1]]
+            link = nodes.reference("", "", internal=True, reftitle=match[1])
+            uri = self.app.builder.get_relative_uri(self.env.current_document.docname, entry.docname)
+            link["refuri"] = f"{uri}#{entry.node_id}"
+            literal.replace_self(link)
+            link += literal
+
+
+def inside_link(node: nodes.Node) -> bool:
+    parent = node.parent
+    while parent is not None:
+        if isinstance(parent, nodes.reference | nodes.title | pending_xref):
+            return True
+        parent = parent.parent
+    return False
+
+
+def link_elsewhere(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> Any:
+    """Return a link to the documentation of NumPy or SciPy for a function or a class of theirs."""
+    target = node.get("reftarget", "")
+    library, _, name = target.partition(".")
+    if library not in OTHERS or not name or not has_page(target):
+        return None
+    link = nodes.reference("", "", internal=False, refuri=OTHERS[library].format(target))
+    link += content
+    return link
+
+
+def has_page(target: str) -> bool:
+    """Return whether a dotted name is a function or a class. The libraries document these on pages of their own."""
+    module, _, name = target.rpartition(".")
+    try:
+        value = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError):
+        return False
+    return callable(value) and not inspect.ismodule(value)
+
+
+def mark_parameters(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Set parameters in italics. In single backticks the names of functions would be links."""
+    try:
+        names = "|".join(map(re.escape, inspect.signature(obj).parameters))
+    except (TypeError, ValueError):
+        return
+    if names:
+        pattern = re.compile(rf"(?<![`:\w])`({names})`(?![`_])")
+        lines[:] = [pattern.sub(r"*\1*", line) for line in lines]
+
+
+def module_of_source(app: Sphinx, module: str, attribute: str) -> str | None:
+    """Return the module in which a public object is written: `viewcode` shows that one's source."""
+    value: Any = importlib.import_module(module)
+    for part in attribute.split("."):
+        value = inspect.getattr_static(value, part) if inspect.isclass(value) else getattr(value, part)
+    value = inspect.unwrap(getattr(value, "fget", None) or value)
+    if inspect.isclass(value):
+        return source_module(value)
+    code = getattr(getattr(value, "__func__", value), "__globals__", None)
+    return code["__name__"] if code else None
+
+
+def source_module(cls: type) -> str | None:
+    module = inspect.getmodule(next((m for m in vars(cls).values() if inspect.isfunction(m)), cls))
+    return None if module is None else module.__name__
+
+
+def without_signature(app: Sphinx, what: str, *_: Any) -> tuple[()] | None:
+    """Keep numpydoc from giving data a signature, which autodoc has no place for: ufuncs in tables are data."""
+    return () if what == "data" else None
+
+
+def leave_out_of_navigation(app: Sphinx, doctree: nodes.document) -> None:
+    """Remove the pages of names from the tree of contents, which themes copy for every page."""
+    for tree in list(doctree.findall(autosummary_toc)):
+        tree.parent.remove(tree)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Called by Sphinx."""
+    app.add_post_transform(LinkCode)
+    app.connect("missing-reference", link_elsewhere)
+    app.connect("autodoc-process-signature", without_signature, priority=400)
+    app.connect("doctree-read", leave_out_of_navigation, priority=100)  # before the tree is collected
+    app.connect("autodoc-process-docstring", mark_parameters, priority=400)  # before numpydoc
+    app.connect("viewcode-follow-imported", module_of_source)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

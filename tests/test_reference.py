@@ -1,0 +1,141 @@
+"""The API reference: every public name has a page, and `help` shows its public name, signature and docstring.
+
+Each test looks at all names at once, in this process and in one without the compiled core.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import operator
+import os
+import pickle
+import pydoc
+import re
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+ROOT = Path(__file__).resolve().parents[1]
+# How many names may be without: what is left to write. Smaller is better, and 0 is the end.
+MOST_WITHOUT_PARAMETERS = 1000
+MOST_WITHOUT_EXAMPLE = 1000
+
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="the reference describes clarray.dask")
+
+
+@cache
+def docs_module(name: str) -> ModuleType:
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
+
+
+def public_objects() -> dict[str, Any]:
+    """Every function, class, method and attribute with a page, as ``clarray.`` and its name give it."""
+    names = docs_module("reference").pages()
+    return {name: operator.attrgetter(name.partition(".")[2])(clarray) for name in names if "clarray.dask" not in name}
+
+
+PRIVATE = re.compile(r"'Any'|: Any\b|-> Any\b|clarray\._|typing\.")
+
+
+def complaints(name: str, value: Any) -> list[str]:
+    """Say what is wrong with what `help` shows of an object."""
+    shown = pydoc.render_doc(value, renderer=pydoc.plaintext)
+    text = inspect.getdoc(value)
+    if not text:
+        return [f"{name}: no docstring"]
+    wrong = [f"{name}: help shows {each!r}" for each in sorted(set(PRIVATE.findall(shown)))]
+    if text.splitlines()[0] not in shown:
+        wrong.append(f"{name}: help does not show its docstring")
+    return wrong
+
+
+def all_complaints() -> list[str]:
+    return [each for name, value in public_objects().items() for each in complaints(name, value)]
+
+
+def test_help_shows_names_signatures_and_docstrings() -> None:
+    assert len(public_objects()) > 700
+    assert all_complaints() == []
+
+
+def test_help_is_as_readable_without_the_core() -> None:
+    program = "from tests import test_reference as t; found = t.all_complaints(); print(*found, sep='\\n', end='')"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"CLARRAY_PURE": "1", "PYTHONPATH": os.pathsep.join((str(ROOT), *sys.path))},
+    )
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def test_complaints_are_found() -> None:
+    def annotated(x: Any) -> None:
+        """Do something."""
+
+    def undocumented() -> None: ...
+
+    assert complaints("f", annotated) == ["f: help shows \"'Any'\""]
+    assert complaints("f", undocumented) == ["f: no docstring"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("sum", "(a, axis=None, dtype=None, out=None, keepdims=False, initial=<no value>, where=True)"),
+        ("DeviceArray.fill", "(self, value)"),
+        ("linalg.norm", "(x, ord=None, axis=None, keepdims=False)"),
+        ("random.Generator.random", "(self, size=None, dtype=<class 'numpy.float64'>, out=None)"),
+        ("poly1d", "(c_or_r, r=False, variable=None)"),
+    ],
+)
+def test_signatures_are_numpys(name: str, shown: str) -> None:
+    assert str(inspect.signature(operator.attrgetter(name)(clarray))) == shown
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "asnumpy", "linalg.norm", "special.erf", "DeviceArray.sum", "DeviceArray.fill"]
+)
+def test_functions_are_pickled_by_their_public_names(name: str) -> None:
+    function = operator.attrgetter(name)(clarray)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert f"{function.__module__}.{function.__qualname__}" == f"clarray.{name}"
+
+
+def test_every_name_has_a_page() -> None:
+    assert docs_module("reference_gaps").without_page() == []
+    assert len(docs_module("reference").pages()) > 700
+
+
+def test_parameters_are_described() -> None:
+    assert len(docs_module("reference_gaps").without_parameters()) <= MOST_WITHOUT_PARAMETERS
+
+
+def test_examples_are_there() -> None:
+    assert len(docs_module("reference_gaps").without_example()) <= MOST_WITHOUT_EXAMPLE
+
+
+def test_a_ufunc_has_numpys_docstring_and_an_example_of_its_own() -> None:
+    text = inspect.getdoc(clarray.add) or ""
+    assert text.startswith("add(x1, x2, /")
+    assert "The arrays to be added" in text
+    assert text.endswith(">>> import clarray\n>>> clarray.add([1, 2, 3], 10).tolist()\n[11, 12, 13]")
+    ufuncs = {name: getattr(clarray, name) for name in clarray.__all__ if type(getattr(clarray, name)) is clarray.ufunc}
+    assert len(ufuncs) > 100
+    assert [name for name, ufunc in ufuncs.items() if ">>> import clarray\n" not in ufunc.__doc__] == []
+    assert np.add.__doc__ != clarray.add.__doc__ != clarray.ufunc.__doc__
