@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
@@ -57,17 +58,26 @@ def _finished(app: Sphinx, error: Exception | None) -> None:
 
 
 def _point_back(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Mend what a page of sources points back to: viewcode takes all its names for names of one module."""
+    """Mend the links from a page of sources. `viewcode` prefixes all names of a file with one module."""
     if not pagename.startswith("_modules/"):
         return
     known = app.env.get_domain("py").data["objects"]
+    pages: dict[str, dict[str, str]] = {}
+    for name, entry in known.items():
+        pages.setdefault(entry.docname, {})[name] = entry.node_id
 
     def mended(match: re.Match[str]) -> str:
-        ends = match[1].removeprefix("clarray")
-        named = {there.node_id for name, there in known.items() if name.endswith(ends)}
-        return match[0] if match[1] in known or len(named) != 1 else f'#{named.pop()}"'
+        path, name = match.groups()
+        documented = pages.get(posixpath.normpath(posixpath.join(posixpath.dirname(pagename), path)), {})
+        parts = name.split(".")
+        for start in range(len(parts)):
+            ending = ".".join(parts[start:])
+            anchors = {node_id for each, node_id in documented.items() if f".{each}".endswith(f".{ending}")}
+            if len(anchors) == 1:
+                return f'href="{path}.html#{anchors.pop()}"'
+        return match[0]
 
-    context["body"] = re.sub(r'#(clarray\.[\w.]+)"', mended, context["body"])
+    context["body"] = re.sub(r'href="([^"]+)\.html#(clarray\.[\w.]+)"', mended, context["body"])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+from numpydoc.xref import DEFAULT_LINKS
+
 import clarray
 
 HERE = Path(__file__).parent
@@ -41,6 +43,7 @@ numpydoc_show_class_members = False  # the template of classes has tables of the
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {"DeviceArray": "clarray.DeviceArray", "Generator": "clarray.random.Generator"}
 numpydoc_xref_ignore = {"optional", "default", "of", "or", "shape", "type", "array_like", "scalar", "sequence"}
+DEFAULT_LINKS.clear()  # of numpydoc's: to glossaries of Python's and NumPy's
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["alert", "colon_fence"]  # `> [!WARNING]`, as code hosts have it

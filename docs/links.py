@@ -12,6 +12,7 @@ import inspect
 import re
 from typing import Any
 
+import reference
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
@@ -55,24 +56,46 @@ def inside_link(node: nodes.Node) -> bool:
 
 
 def link_elsewhere(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> Any:
-    """Return a link to the documentation of NumPy or SciPy for a function or a class of theirs."""
+    """Return a link to NumPy's or SciPy's page of an object, or to the page of clarray's settings for one of them."""
     target = node.get("reftarget", "")
-    library, _, name = target.partition(".")
-    if library not in OTHERS or not name or not has_page(target):
-        return None
-    link = nodes.reference("", "", internal=False, refuri=OTHERS[library].format(target))
-    link += content
-    return link
+    if target.startswith("clarray.config."):
+        entry = env.domains.python_domain.objects["clarray.config"]
+        url = f"{app.builder.get_relative_uri(node['refdoc'], entry.docname)}#{entry.node_id}"
+    else:
+        try:
+            value = object_of(target)
+        except (AttributeError, ImportError):
+            return None
+        name = target.rpartition(".")[2]
+        own = target.startswith("clarray.")
+        url = reference.numpys_url(name, value) if own else page_of_library(target, value)
+        if not url:
+            return content if own else None
+    return nodes.reference("", "", content, internal=False, refuri=url)
 
 
-def has_page(target: str) -> bool:
-    """Return whether a dotted name is a function or a class. The libraries document these on pages of their own."""
-    module, _, name = target.rpartition(".")
-    try:
-        value = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):
-        return False
-    return callable(value) and not inspect.ismodule(value)
+def object_of(target: str) -> Any:
+    """Return the object of a dotted name of NumPy's, SciPy's, or clarray's if NumPy has written it.
+
+    Raises
+    ------
+    AttributeError, ImportError
+        There is no such object.
+    """
+    first, *rest = target.split(".")
+    if first not in ("clarray", *OTHERS) or not rest:
+        raise ImportError(target)
+    value: Any = importlib.import_module(first)
+    for part in rest:
+        value = getattr(value, part)
+    if first == "clarray" and reference.is_own(value) and not inspect.ismodule(value):
+        raise AttributeError(target)  # it should have a page
+    return value
+
+
+def page_of_library(target: str, value: Any) -> str:
+    """Return the address of a function or a class. The libraries document these on pages of their own."""
+    return OTHERS[target.partition(".")[0]].format(target) if callable(value) else ""
 
 
 def mark_parameters(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

@@ -159,15 +159,21 @@ def numpys_table(module: ModuleType, names: list[str]) -> str:
 
 def numpys_link(name: str, value: Any) -> str:
     """Return a link to NumPy's page of an object, or its name if there is none."""
+    url = numpys_url(name, value)
+    return f"`{name} <{url}>`__" if url else f"``{name}``"
+
+
+def numpys_url(name: str, value: Any) -> str:
+    """Return the address of NumPy's page of an object, empty if there is none."""
     first = getattr(value, "__name__", name)
-    if isinstance(value, type) and issubclass(value, np.generic):
-        return f"`{name} <{NUMPY}arrays.scalars.html>`__"
-    if isinstance(value, float) or name == "newaxis":
-        return f"`{name} <{NUMPY}constants.html#numpy.{name}>`__"
     home = str(getattr(value, "__module__", ""))
-    if home in ("numpy", "numpy.linalg", "numpy.testing") and hasattr(module_of(home), first):
-        return f"`{name} <{NUMPY}generated/{home}.{first}.html>`__"
-    return f"``{name}``"
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return f"{NUMPY}arrays.scalars.html"
+    if isinstance(value, float) or name == "newaxis":
+        return f"{NUMPY}constants.html#numpy.{name}"
+    if home in ("numpy", "numpy.linalg", "numpy.random", "numpy.testing") and hasattr(module_of(home), first):
+        return f"{NUMPY}generated/{home}.{first}.html"
+    return ""
 
 
 def summary(value: Any) -> str:

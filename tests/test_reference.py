@@ -117,6 +117,11 @@ def test_functions_are_pickled_by_their_public_names(name: str) -> None:
     assert f"{function.__module__}.{function.__qualname__}" == f"clarray.{name}"
 
 
+@pytest.mark.parametrize("name", ["sum", "asnumpy", "linalg.norm", "DeviceArray.sum", "DeviceArray.put"])
+def test_the_text_of_a_function_is_its_name(name: str) -> None:
+    assert repr(operator.attrgetter(name)(clarray)).startswith(f"<function {name.removeprefix('linalg.')} at ")
+
+
 def test_every_name_has_a_page() -> None:
     assert docs_module("reference_gaps").without_page() == []
     assert len(docs_module("reference").pages()) > 700

@@ -18,7 +18,7 @@ import numpy as np
 
 from clarray._core.fallback import by_numpy
 from clarray._core.own_frames import hide_own_frames, serve_boundaries
-from clarray._core.public_names import publish
+from clarray._core.public_names import publish, publish_class
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.speedups import core, known_to_core
 
@@ -64,7 +64,7 @@ class _HostFallback:  # the core's type of such functions, in Python; IPython wo
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
 
-_HostFallback.__name__ = "function"  # which `help` shows
+publish_class(_HostFallback, "clarray", "function")  # as `help` and IPython show it
 _KINDS = (_HostFallback,) if core is None else (_HostFallback, core.HostFallback)
 
 

@@ -12,7 +12,10 @@ Twin* of(PyObject* object) { return reinterpret_cast<Twin*>(object); }
 // Pickled, and copied, as the function is: by its name.
 PyObject* reduce_twin(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
 
-PyObject* repr_of_twin(PyObject* object) { return PyObject_Repr(of(object)->reference); }
+PyObject* repr_of_twin(PyObject* object) {
+    PyObject* qualname = of(object)->qualname;
+    return qualname ? PyUnicode_FromFormat("<function %U at %p>", qualname, object) : PyObject_Repr(of(object)->reference);
+}
 
 PyObject* publish_twin(PyObject* object, PyObject* args) {
     PyObject *module, *qualname;
