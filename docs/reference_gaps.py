@@ -41,6 +41,8 @@ def without_parameters() -> list[str]:
 
 
 def takes_arguments(value: Any) -> bool:
+    if isinstance(value, type) and issubclass(value, BaseException):
+        return False
     try:
         parameters = list(inspect.signature(value).parameters)
     except (TypeError, ValueError):
@@ -50,7 +52,7 @@ def takes_arguments(value: Any) -> bool:
 
 def describes(value: Any) -> bool:
     text = inspect.getdoc(value) or ""
-    return "\nParameters\n---" in text or SEE.search(text) is not None
+    return any(f"\n{section}\n---" in text for section in ("Parameters", "Attributes")) or SEE.search(text) is not None
 
 
 def without_example() -> list[str]:

@@ -158,24 +158,6 @@ def test_a_program_is_a_notebook_too(program: Path, gallery: ModuleType) -> None
     assert "\n\n".join("".join(cell["source"]) for cell in cells) == code
 
 
-def test_every_name_in_the_reference_has_one_place() -> None:
-    """The table of ufuncs leaves those to other chapters that have an entry there."""
-    sys.path.insert(0, str(DOCS))
-    try:
-        reference = importlib.import_module("reference")
-    finally:
-        sys.path.remove(str(DOCS))
-    entries = [line.split("clarray.")[1] for line in reference.ufuncs().splitlines() if "py:function::" in line]
-    chapters = {
-        name
-        for chapter in reference.CHAPTERS
-        for name in reference.documented(importlib.import_module(f"clarray.{chapter}"))
-    }
-    assert "add" in entries
-    assert len(entries) == len(set(entries))
-    assert chapters.isdisjoint(entries)
-
-
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_notebooks_are_of_the_format(program: Path, gallery: ModuleType) -> None:
     """What it does not have is an error: a code cell without outputs, a key of one's own."""
