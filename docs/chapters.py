@@ -75,7 +75,10 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
         },
     ),
     "products": ("Products of vectors and matrices", {"": "_numpy.products.products"}),
-    "polynomials": ("Polynomials", {"Functions": "lib.polynomials", "Roots and fits": "lib.polynomial_roots", "Objects": "lib.polynomial_object"}),
+    "polynomials": (
+        "Polynomials",
+        {"Functions": "lib.polynomials", "Roots and fits": "lib.polynomial_roots", "Objects": "lib.polynomial_object"},
+    ),
     "bits": ("Packing bits", {"": "_numpy.math.bits"}),
     "applying": ("Applying functions", {"": "_numpy.manipulation.applying"}),
     "custom_kernels": (
