@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from clarray._api import protocols
-from clarray._api.ufunc_docstrings import docstring
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import NUMBERS
 from clarray._core.own_frames import hide_own_frames
@@ -32,7 +31,6 @@ class UFunc:
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc
         self.__name__ = ufunc.__name__
-        self.__doc__ = docstring(ufunc)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}' of clarray>"
@@ -142,6 +140,20 @@ class UFunc:
         return self._apply("at", args, kwargs)
 
 
+class _Docstring:
+    """The docstring of the class, and of each ufunc, which is written when somebody reads it."""
+
+    def __init__(self, of_class: str | None) -> None:
+        self._of_class = of_class
+
+    def __get__(self, ufunc: UFunc | None, owner: type) -> str | None:
+        if ufunc is None:
+            return self._of_class
+        text: str = import_whole("clarray._api.ufunc_docstrings").docstring(ufunc.ufunc)
+        return text
+
+
+UFunc.__doc__ = _Docstring(UFunc.__doc__)  # type: ignore[assignment]
 publish_class(UFunc, "clarray", "ufunc")
 
 
