@@ -21,6 +21,7 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
         "Array manipulation",
         {
             "Shapes and views": "_numpy.manipulation.shapes",
+            "Axes, broadcasting and dtype": "_numpy.manipulation.ranks",
             "Joining": "_numpy.manipulation.joining",
             "Splitting": "_numpy.manipulation.splitting",
             "Repeating and rolling": "_numpy.manipulation.repeating",
@@ -37,6 +38,7 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
             "Writing": "_numpy.indexing.subscripts",
             "Diagonals and triangles": "_numpy.indexing.diagonals",
             "Arrays of indices": "_numpy.indexing.index_tables",
+            "Indices of triangles and diagonals": "_numpy.indexing.triangles",
             "Ranges written as indices": "_numpy.indexing.index_tricks",
             "Iterators": "_numpy.indexing.iterating",
         },
@@ -120,4 +122,16 @@ MODULES: dict[str, str] = {
     "testing": "Comparisons for tests",
     "run": "Running NumPy programs",
     "dask": "Dask arrays and clusters",
+}
+
+# Pages that say more about a chapter.
+MORE: dict[str, str] = {
+    "linalg": ":doc:`/engineering/linalg` says what the device computes and what LAPACK computes on the host.",
+    "fft": ":doc:`/engineering/fft` says which transforms run on the device, and how.",
+    "random": ":doc:`/engineering/random` describes the generator and the method of each distribution.",
+    "ndimage": ":doc:`/engineering/stencil` says how closely the results are SciPy's. SciPy need not be installed.",
+    "run": ":doc:`/how-to/run` says what these functions do to a program.",
+    "dask": ":doc:`/how-to/dask` shows Dask with clarray's arrays.",
+    "custom_kernels": ":doc:`/how-to/kernels` shows each class at work.",
+    "settings": ":doc:`/device` describes the settings and the objects that these functions return.",
 }

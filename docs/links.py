@@ -1,6 +1,5 @@
-"""Sphinx extension: names of functions and classes in text are links, and sources are found.
+"""Sphinx extension: names of functions and classes in docstrings are links, and sources are found.
 
-- `` `clarray.sum` `` in a docstring, and ``clarray.sum`` as code on any page, lead to the page of `sum`;
 - `` `numpy.sum` `` and `` `scipy.ndimage.sobel` `` lead to NumPy's and SciPy's documentation;
 - parameters in single backticks are set in italics, also if a function has their name.
 """
@@ -18,41 +17,11 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.autosummary import autosummary_toc
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 OTHERS = {
     "numpy": "https://numpy.org/doc/stable/reference/generated/{}.html",
     "scipy": "https://docs.scipy.org/doc/scipy/reference/generated/{}.html",
 }
-CODE = re.compile(r"(clarray(?:\.\w+)+)(?:\(.*\))?")
-
-
-class LinkCode(SphinxPostTransform):
-    """Make a link of each piece of code that is the name of an object of the reference, or a call of it."""
-
-    default_priority = 20
-
-    def run(self, **kwargs: Any) -> None:
-        objects = self.env.domains.python_domain.objects
-        for literal in list(self.document.findall(nodes.literal)):
-            match = CODE.fullmatch(literal.astext())
-            if match is None or match[1] not in objects or inside_link(literal):
-                continue
-            entry = objects[match[1]]
-            link = nodes.reference("", "", internal=True, reftitle=match[1])
-            uri = self.app.builder.get_relative_uri(self.env.current_document.docname, entry.docname)
-            link["refuri"] = f"{uri}#{entry.node_id}"
-            literal.replace_self(link)
-            link += literal
-
-
-def inside_link(node: nodes.Node) -> bool:
-    parent = node.parent
-    while parent is not None:
-        if isinstance(parent, nodes.reference | nodes.title | pending_xref):
-            return True
-        parent = parent.parent
-    return False
 
 
 def link_elsewhere(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> Any:
@@ -139,7 +108,6 @@ def leave_out_of_navigation(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
-    app.add_post_transform(LinkCode)
     app.connect("missing-reference", link_elsewhere)
     app.connect("autodoc-process-signature", without_signature, priority=400)
     app.connect("doctree-read", leave_out_of_navigation, priority=100)  # before the tree is collected

@@ -135,6 +135,8 @@ def page_of(page: str, chapter: Chapter) -> str:
     if chapter.module != "clarray" and module.__doc__:
         text += f".. automodule:: {chapter.module}\n\n"
     text += f".. currentmodule:: {chapter.module}\n\n"
+    if page in chapters.MORE:
+        text += f"{chapters.MORE[page]}\n\n"
     if page == "ufuncs":
         text += UFUNCS
     for section, names in chapter.sections.items():
