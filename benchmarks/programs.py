@@ -19,7 +19,7 @@ from worker import Gone, Worker
 from workloads import PROGRAMS, SIZES, Program
 
 PEERS = ("numpy", "clarray", "cupy")
-RUNS = 300  # at most: kernels of small programs are compiled within the first hundred; fewer where the budget ends before
+RUNS = 300  # at most: kernels of small programs are compiled within the first hundred; fewer if the budget ends
 BUDGET = 3.0  # seconds that each library may take for one program of one size
 PATIENCE = 10.0  # a second run comes after the budget's end too, unless the first took so many budgets
 LIMIT = 120.0  # seconds after which a run is given up
