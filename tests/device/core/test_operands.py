@@ -224,18 +224,6 @@ def test_operators_of_a_subclass_are_numpys_in_both_orders(name: str) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x, y: x.dot(y),
-        lambda x, y: x.searchsorted(y),
-    ],
-)
-def test_methods_do_not_take_masks(call: Any) -> None:
-    with pytest.raises(TypeError, match="no masked arrays"):
-        call(clarray.array(X), masked())
-
-
 def test_what_numpy_takes_of_masked_arrays_is_taken() -> None:
     x = clarray.zeros(3, "float32")
     x[...] = masked()
