@@ -26,7 +26,7 @@ from dask.callbacks import Callback
 from dask.sizeof import sizeof
 
 import clarray.dask
-from clarray.dask import backend, results
+from clarray.dask import results
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -88,10 +88,9 @@ def test_registering_again_makes_no_difference() -> None:
     assert len(Callback.active) == before
 
 
-@pytest.mark.parametrize("module", [clarray.dask, backend], ids=lambda module: module.__name__)
-def test_examples(module: Any) -> None:
-    found = doctest.testmod(module)
-    assert (found.failed, found.attempted > 0) == (0, True)
+def test_examples() -> None:
+    found = doctest.testmod(clarray.dask)
+    assert (found.failed, found.attempted > 10) == (0, True)
 
 
 # Creation -----------------------------------------------------------------------------------------

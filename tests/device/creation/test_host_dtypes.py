@@ -226,7 +226,7 @@ def test_the_python_type_does_as_the_cores() -> None:
         """Sort."""
         return clarray.sort.__wrapped__(x, axis=axis)
 
-    fallback = _HostFallback(ours, np.sort, "clarray", False)
+    fallback = _HostFallback(ours, np.sort, False)
     assert fallback(np.array(["b", "a"]), axis=0).tolist() == ["a", "b"]
     assert fallback(np.array([2, 1])).tolist() == [1, 2]
     assert fallback.__doc__ == "Sort."
@@ -234,4 +234,4 @@ def test_the_python_type_does_as_the_cores() -> None:
         fallback(np.array(["b", "a"]), axis=3)
     assert caught.value.__context__ is None
     assert type("A", (), {"f": fallback})().f is fallback
-    assert isinstance(type("A", (), {"f": _HostFallback(ours, np.sort, "clarray", True)})().f, types.MethodType)
+    assert isinstance(type("A", (), {"f": _HostFallback(ours, np.sort, True)})().f, types.MethodType)
