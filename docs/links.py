@@ -13,6 +13,7 @@ from typing import Any
 
 import reference
 from docutils import nodes
+from names import value_of
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -51,12 +52,10 @@ def object_of(target: str) -> Any:
     AttributeError, ImportError
         There is no such object.
     """
-    first, *rest = target.split(".")
+    first, _, rest = target.partition(".")
     if first not in ("clarray", *OTHERS) or not rest:
         raise ImportError(target)
-    value: Any = importlib.import_module(first)
-    for part in rest:
-        value = getattr(value, part)
+    value: Any = value_of(target)
     if first == "clarray" and reference.is_own(value) and not inspect.ismodule(value):
         raise AttributeError(target)  # it should have a page
     return value

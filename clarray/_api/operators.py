@@ -276,8 +276,8 @@ def binary(
                     raise
                 operands = (other, self) if reflected else (self, other)
                 return otherwise(ufunc, operands, other)
-        elif (taken := _as_operand(other, self)) is not None:
-            return operator(self, taken)
+        elif (operand := _as_operand(other, self)) is not None:
+            return operator(self, operand)
         else:
             operands = (other, self) if reflected else (self, other)
             return otherwise(ufunc, operands, other)
@@ -413,8 +413,8 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         if kind is type(self) or kind is float or kind is int or kind in STRONG:
             with self.device.lock:  # from reading the operands to the launch that stores
                 return operate(self, other)
-        taken = _as_operand(other, self)
-        return _in_place(ufunc, self, other) if taken is None else operator(self, taken)
+        operand = _as_operand(other, self)
+        return _in_place(ufunc, self, other) if operand is None else operator(self, operand)
 
     def operate(self: DeviceArray, other: Any) -> Any:
         a = self._node
@@ -455,8 +455,8 @@ def matmul(self: DeviceArray, other: Any) -> Any:
             return short
         if type(other) is type(self) is DeviceArray:
             return gufuncs.product(self, other)
-        if (taken := _as_operand(other, self)) is not None:
-            return matmul(self, taken)
+        if (operand := _as_operand(other, self)) is not None:
+            return matmul(self, operand)
         return _operate(np.matmul, (self, other), other)
     except Exception as error:
         hide_own_frames(error)
@@ -470,7 +470,7 @@ _NO_MATRIX = (
 
 
 def matmul_in_place(self: DeviceArray, other: Any) -> Any:
-    """``x @= y``: into the memory of x, whose shape the product must have; y is a matrix, and x may be a vector."""
+    """Compute ``x @= y`` into the memory of x, a vector or a matrix whose shape the product has. y is a matrix."""
     own = (-1,) if self.ndim == 1 else (-2, -1)
     axes = [own, (-2, -1), own]
     manner = manner_of(type(other))

@@ -33,6 +33,19 @@ __all__ = [
 known_to_core("HostOnly", HostOnly)
 
 
+def _call(ours: Callable[..., Any], theirs: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call clarray's function, or NumPy's if it raises `HostOnly`."""
+    try:
+        try:
+            return ours(*args, **kwargs)
+        except HostOnly:
+            pass  # by_numpy's error, if there is one, is not an error in the handling of this one
+        return by_numpy(theirs, args, kwargs)
+    except Exception as error:
+        hide_own_frames(error)
+        raise
+
+
 class _HostFallback:  # the core's type of such functions, in Python; IPython would show a docstring
     def __init__(self, ours: Callable[..., Any], theirs: Callable[..., Any], binds: bool) -> None:
         update_wrapper(self, ours)
@@ -41,18 +54,7 @@ class _HostFallback:  # the core's type of such functions, in Python; IPython wo
         self._binds = binds
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._call(args, kwargs)
-        except Exception as error:
-            hide_own_frames(error)
-            raise
-
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        try:
-            return self._ours(*args, **kwargs)
-        except HostOnly:
-            pass  # by_numpy's error, if there is one, is not an error in the handling of this one
-        return by_numpy(self._theirs, args, kwargs)
+        return _call(self._ours, self._theirs, args, kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return MethodType(self, instance) if self._binds and instance is not None else self
@@ -122,15 +124,7 @@ class ClassWithHostFallback(type):
         return found.replace(parameters=[*found.parameters.values()][1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        try:
-            try:
-                return super().__call__(*args, **kwargs)
-            except HostOnly:
-                pass
-            return by_numpy(cls.numpys, args, kwargs)
-        except Exception as error:
-            hide_own_frames(error)
-            raise
+        return _call(super().__call__, cls.numpys, args, kwargs)
 
 
 def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Collection[str]) -> None:
