@@ -167,7 +167,7 @@ def _arrays(result: Any) -> list[DeviceArray]:
 
 
 def _finite(value: Any) -> Any:
-    """Where a value is finite: a mask, a bool for all of it, or None where that cannot be told."""
+    """Return which elements are finite: a mask, one bool for all of them, or None if that is not known."""
     if isinstance(value, DeviceArray):
         return _finite_node(value.evaluate()._node if value._node.op is not CONST else value._node)
     if value is None or isinstance(value, int | slice | type | np.dtype | np.integer | np.bool_):

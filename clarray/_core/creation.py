@@ -472,7 +472,7 @@ _KEPT = {"i": (int,), "u": (int,), "f": (float, int)}  # Python's numbers that a
 
 
 def converted_fill(value: Any, dtype: np.dtype) -> Any:
-    """What an array is filled with; whatever the host has is converted even where much is lost."""
+    """Return the value that fills an array. Values of the host are converted to the dtype, even if much is lost."""
     if isinstance(value, DeviceArray):
         return value
     return np.full(np.shape(value), without_lost_parts(value, dtype), dtype)

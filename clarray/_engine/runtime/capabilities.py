@@ -1,4 +1,4 @@
-"""What a device can do, as plain values: read from OpenCL, or found by compiling a few lines."""
+"""Describe a device's capabilities as plain values, from OpenCL's answers and from trial compilations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ kernel void probe(global float *x, global float *y) {
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """What the layers above plan and generate code by.
+    """Capabilities that plans and code generation depend on.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main",
 
 
 class Queue(NamedTuple):
-    """One way to run kernels: an OpenCL device and its queue."""
+    """An OpenCL device and a queue that runs kernels on it."""
 
     name: str
     device: cl.Device

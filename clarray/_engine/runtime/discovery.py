@@ -199,7 +199,7 @@ def _default() -> Device:
 
 
 def _by_name(part: str) -> Device:
-    """Give the first device of those that a name means; of "nvidia:1" the second, unless a name has these letters."""
+    """Return the first device that a name stands for. "nvidia:1" is the second one, unless a device is called so."""
     listed = devices()
     wanted = part.lower()
     if wanted in KINDS:
