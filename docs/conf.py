@@ -24,7 +24,6 @@ extensions = [
     "myst_parser",
     "sphinx_copybutton",
     "executed",
-    "names",
     "links",
     "shelves",
     "gallery",

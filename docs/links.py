@@ -1,7 +1,10 @@
-"""Sphinx extension: names of functions and classes in docstrings are links, and sources are found.
+"""Sphinx extension: names of functions and classes are links, in docstrings and in pages.
 
-- `` `numpy.sum` `` and `` `scipy.ndimage.sobel` `` lead to NumPy's and SciPy's documentation;
-- parameters in single backticks are set in italics, also if a function has their name.
+- Pages write a name of clarray as plain code, `` `clarray.sum` ``, which every code host shows. It leads to the reference.
+- In docstrings `` `numpy.sum` `` and `` `scipy.ndimage.sobel` `` lead to NumPy's and SciPy's documentation.
+- Parameters in single backticks are set in italics, also if a function has their name.
+
+Sphinx warns of a name of clarray that neither the reference nor NumPy has.
 """
 
 from __future__ import annotations
@@ -9,15 +12,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
 import reference
 from docutils import nodes
-from names import value_of
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext.autosummary import autosummary_toc
+from sphinx.util.nodes import make_refnode
 
 OTHERS = {
     "numpy": "https://numpy.org/doc/stable/reference/generated/{}.html",
@@ -25,40 +29,75 @@ OTHERS = {
 }
 
 
+NAME = re.compile(r"(clarray(?:\.[a-zA-Z]\w*)+)(\(.*\))?")
+
+
+def refer_to_names(app: Sphinx, doctree: nodes.document) -> None:
+    """Turn clarray's names in the code of a Markdown page into references, but for those in headings and links."""
+    docname = app.env.docname
+    if Path(app.env.doc2path(docname)).suffix != ".md":
+        return
+    for literal in list(doctree.findall(nodes.literal)):
+        match = NAME.fullmatch(literal.astext())
+        if match is not None and not is_within(literal, nodes.title, nodes.reference, pending_xref):
+            target = {"refdomain": "py", "reftype": "obj", "reftarget": match[1], "refexplicit": False}
+            literal.replace_self(pending_xref("", literal.deepcopy(), refdoc=docname, **target))
+
+
+def is_within(node: nodes.Element, *kinds: type[nodes.Element]) -> bool:
+    """Return whether a node has an ancestor of one of the kinds."""
+    parent = node.parent
+    return parent is not None and (isinstance(parent, kinds) or is_within(parent, *kinds))
+
+
 def link_elsewhere(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> Any:
-    """Return a link to NumPy's or SciPy's page of an object, or to the page of clarray's settings for one of them."""
+    """Link a name that the reference lacks: to the entry of its object's own name, or to NumPy's or SciPy's page."""
     target = node.get("reftarget", "")
-    if target.startswith("clarray.config."):
-        entry = env.domains.python_domain.objects["clarray.config"]
-        url = f"{app.builder.get_relative_uri(node['refdoc'], entry.docname)}#{entry.node_id}"
+    try:
+        value = value_of(target)
+    except (AttributeError, ImportError):
+        return None
+    known = env.domains.python_domain.objects
+    for entry in (known[name] for name in entries_of(target, value) if name in known):
+        return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, content, target)
+    if not target.startswith("clarray."):
+        url = page_of_library(target, value)
+    elif inspect.ismodule(value) or not reference.is_own(value):
+        url = reference.numpys_url(target.rpartition(".")[2], value)
     else:
-        try:
-            value = object_of(target)
-        except (AttributeError, ImportError):
-            return None
-        name = target.rpartition(".")[2]
-        own = target.startswith("clarray.")
-        url = reference.numpys_url(name, value) if own else page_of_library(target, value)
-        if not url:
-            return content if own else None
-    return nodes.reference("", "", content, internal=False, refuri=url)
+        return None  # it should have a page
+    if url:
+        return nodes.reference("", "", content, internal=False, refuri=url)
+    return content if target.startswith("clarray.") else None
 
 
-def object_of(target: str) -> Any:
-    """Return the object of a dotted name of NumPy's, SciPy's, or clarray's if NumPy has written it.
+def value_of(name: str) -> Any:
+    """Return the object with a dotted name of clarray's, NumPy's or SciPy's.
 
     Raises
     ------
     AttributeError, ImportError
         There is no such object.
     """
-    first, _, rest = target.partition(".")
-    if first not in ("clarray", *OTHERS) or not rest:
-        raise ImportError(target)
-    value: Any = value_of(target)
-    if first == "clarray" and reference.is_own(value) and not inspect.ismodule(value):
-        raise AttributeError(target)  # it should have a page
+    first, *parts = name.split(".")
+    if first not in ("clarray", *OTHERS) or not parts:
+        raise ImportError(name)
+    value: Any = importlib.import_module(first)
+    for end, part in enumerate(parts, 1):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            value = importlib.import_module(".".join((first, *parts[:end])))
     return value
+
+
+def entries_of(name: str, value: Any) -> list[str]:
+    """Return the names under which the reference may have an object. Settings are part of the entry of `config`."""
+    if name.startswith("clarray.config."):
+        return ["clarray.config"]
+    owner, _, _ = name.rpartition(".")
+    own = getattr(value, "__name__", "")
+    return [f"{owner}.{own}", f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"]
 
 
 def page_of_library(target: str, value: Any) -> str:
@@ -107,6 +146,7 @@ def leave_out_of_navigation(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
+    app.connect("doctree-read", refer_to_names)
     app.connect("missing-reference", link_elsewhere)
     app.connect("autodoc-process-signature", without_signature, priority=400)
     app.connect("doctree-read", leave_out_of_navigation, priority=100)  # before the tree is collected
