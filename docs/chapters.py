@@ -133,5 +133,20 @@ MORE: dict[str, str] = {
     "run": ":doc:`/how-to/run` says what these functions do to a program.",
     "dask": ":doc:`/how-to/dask` shows Dask with clarray's arrays.",
     "custom_kernels": ":doc:`/how-to/kernels` shows each class at work.",
-    "settings": ":doc:`/device` describes the settings and the objects that these functions return.",
+    "settings": (
+        ":doc:`/how-to/devices` shows how to choose a device, :doc:`/explanation/memory` explains limits of memory, and "
+        ":doc:`/explanation/guarantees` says when device arrays may be copied to the host."
+    ),
+}
+
+# Classes of objects that a chapter's functions return, and the members that its page describes. They have no public name.
+RETURNED: dict[str, dict[str, str]] = {
+    "settings": {
+        "_core.host_policy.Config": "",
+        "_engine.runtime.Device": "   :members: capabilities, synchronize\n",
+        "_engine.runtime.Capabilities": "",
+        "_engine.runtime.MemoryInfo": "",
+        "_engine.runtime.Profile": "   :members:\n",
+        "_engine.runtime.profiling.Record": "",
+    },
 }

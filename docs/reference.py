@@ -148,6 +148,10 @@ def page_of(page: str, chapter: Chapter) -> str:
             text += ".. autosummary::\n   :toctree: .\n\n" + "".join(f"   {name}\n" for name in own) + "\n"
         if others:
             text += numpys_table(module, others)
+    if page in chapters.RETURNED:
+        text += heading("Objects that these functions return", "-")
+        classes = chapters.RETURNED[page].items()
+        text += "\n".join(f".. autoclass:: clarray.{name}\n{options}" for name, options in classes)
     return text + (ufunc_table() if page == "ufuncs" else "")
 
 

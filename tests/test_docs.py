@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +75,31 @@ def test_pages_for_users_are_short() -> None:
         and (words := len(fence.sub("", path.read_text()).split())) > 1500
     }
     assert long == {}
+
+
+def test_names_in_pages_are_links(tmp_path: Path) -> None:
+    """Names of clarray lead to the reference, settings to `clarray.config`, NumPy's objects to NumPy. Others warn."""
+    pytest.importorskip("myst_parser")
+    extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "myst_parser", "links"]
+    (tmp_path / "conf.py").write_text(f"extensions = {extensions}\nnitpicky = True\n")
+    reference = "```{eval-rst}\n.. py:currentmodule:: clarray\n.. py:function:: sum\n.. py:data:: config\n```\n"
+    names = "`clarray.sum(x)` `clarray.config.elements` `clarray.datetime64` `clarray.nonsense` `numpy.sum`"
+    (tmp_path / "index.md").write_text(f"# `clarray.sum`\n\n{names}\n\n[`clarray.sum`](index.md)\n\n{reference}")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(tmp_path), str(tmp_path / "html")],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(DOCS), *sys.path))},
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.findall("WARNING: (.*)", done.stderr) == ["py:obj reference target not found: clarray.nonsense [ref.obj]"]
+    page = (tmp_path / "html" / "index.html").read_text()
+    links = re.findall(r'<a class="reference \w+" href="([^"]+)"(?: title="[^"]+")?><code[^>]*>(.*?)</code>', page)
+    assert [(href, re.sub("<[^>]+>", "", text)) for href, text in links] == [
+        ("#clarray.sum", "clarray.sum(x)"),
+        ("#clarray.config", "clarray.config.elements"),
+        ("https://numpy.org/doc/stable/reference/arrays.scalars.html", "clarray.datetime64"),
+    ]
 
 
 def test_outputs_of_examples_are_compared_and_written(tmp_path: Path, executed: ModuleType) -> None:

@@ -126,6 +126,13 @@ def test_every_name_has_a_page() -> None:
     assert len(docs_module("reference").pages()) > 700
 
 
+def test_the_page_of_chapters_lists_them_all_by_their_titles() -> None:
+    """Sphinx warns of a chapter that is not listed, but not of a title that has changed."""
+    listed = re.findall(r"^- \[(.+)\]\(generated/(\w+)\.rst\)", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    chapters = docs_module("reference").all_chapters()
+    assert listed == [(chapter.title, page) for page, chapter in chapters.items()]
+
+
 def test_a_name_is_in_one_section() -> None:
     chapters = docs_module("reference").all_chapters().values()
     names = [f"{c.module}.{name}" for c in chapters for section in c.sections.values() for name in section]
