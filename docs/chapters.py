@@ -134,12 +134,12 @@ MORE: dict[str, str] = {
     "dask": ":doc:`/how-to/dask` shows Dask with clarray's arrays.",
     "custom_kernels": ":doc:`/how-to/kernels` shows each class at work.",
     "settings": (
-        ":doc:`/how-to/devices` shows how to choose a device, :doc:`/explanation/memory` explains limits of memory, and "
+        ":doc:`/how-to/devices` shows how to choose a device. :doc:`/explanation/memory` explains limits of memory. "
         ":doc:`/explanation/guarantees` says when device arrays may be copied to the host."
     ),
 }
 
-# Classes of objects that a chapter's functions return, and the members that its page describes. They have no public name.
+# Classes without a public name whose objects a chapter's functions return, and the members that its page describes.
 RETURNED: dict[str, dict[str, str]] = {
     "settings": {
         "_core.host_policy.Config": "",

@@ -1,6 +1,6 @@
 """Sphinx extension: names of functions and classes are links, in docstrings and in pages.
 
-- Pages write a name of clarray as plain code, `` `clarray.sum` ``, which every code host shows. It leads to the reference.
+- Pages write a name of clarray as plain code, `` `clarray.sum` ``, which every code host shows.
 - In docstrings `` `numpy.sum` `` and `` `scipy.ndimage.sobel` `` lead to NumPy's and SciPy's documentation.
 - Parameters in single backticks are set in italics, also if a function has their name.
 

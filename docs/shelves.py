@@ -1,7 +1,7 @@
 """Sphinx extension: the navigation follows the lists of links in index pages.
 
 A ``toctree`` directive is unreadable on a code host. So an ``index.md`` (and ``gallery/README.md``, ``api.md``) lists
-its pages as ordinary links, and the items that begin with a link to a page become the hidden table of contents of that page.
+its pages as ordinary links. The items that begin with a link to a page become the hidden table of contents.
 """
 
 from __future__ import annotations

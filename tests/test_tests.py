@@ -121,6 +121,7 @@ DISTRIBUTIONS = {
     "PIL": "pillow",
     "array_api_strict": "array-api-strict",
     "distributed": "dask",
+    "myst_parser": "myst-parser",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
 }

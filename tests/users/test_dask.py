@@ -176,7 +176,7 @@ def test_operations(name: str) -> None:
 
 
 def test_solve_is_right_on_the_host() -> None:
-    """Dask asks SciPy for the triangular solutions unless the blocks are CuPy's; docs/engineering/dask.md has the patch."""
+    """Dask asks SciPy for triangular solutions unless blocks are CuPy's. docs/engineering/dask.md has the patch."""
     code = (
         "import os; os.environ.pop('SCIPY_ARRAY_API', None)\n"
         "import numpy as np, dask.array as da, clarray.dask\n"
