@@ -1,6 +1,6 @@
 """clarray as a namespace of the Array API standard: its names and signatures, beside those of array-api-strict.
 
-The standard's own suite is run by hand, as docs/reference/array_api.md says; what it found stands in tests of its own.
+The standard's own suite is run by hand, as docs/engineering/suites.md says; what it found stands in tests of its own.
 """
 
 from __future__ import annotations
