@@ -149,7 +149,7 @@ def page_of(page: str, chapter: Chapter) -> str:
         if others:
             text += numpys_table(module, others)
     if page in chapters.RETURNED:
-        text += heading("Objects that these functions return", "-")
+        text += heading("Classes without a public name", "-")
         classes = chapters.RETURNED[page].items()
         text += "\n".join(f".. autoclass:: clarray.{name}\n{options}" for name, options in classes)
     return text + (ufunc_table() if page == "ufuncs" else "")
