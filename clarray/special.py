@@ -464,7 +464,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:
 
 
 def __getattr__(name: str) -> Any:
-    raise absent(name, "what it lacks of scipy.special takes clarray.asnumpy(x)", __name__)
+    raise absent(name, f"if SciPy has it, call scipy.special.{name}(clarray.asnumpy(x))", __name__)
 
 
 serve_boundaries(sys.modules[__name__], __all__)

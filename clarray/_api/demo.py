@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import time
@@ -180,15 +181,29 @@ def load(path: Path) -> tuple[str, np.ndarray]:
 
 
 def read_csv(path: Path) -> np.ndarray:
-    """Read comma-separated numbers, with or without one line of headings."""
+    """Read comma-separated numbers, with or without one line of headings; a missing number is NaN."""
     with path.open() as lines:
         first = lines.readline()
     try:
-        [float(field) for field in first.split(",")]
+        [_number(field) for field in first.split(",")]
         headings = 0
     except ValueError:
         headings = 1
-    return np.loadtxt(path, delimiter=",", skiprows=headings)
+    try:
+        return np.loadtxt(path, delimiter=",", skiprows=headings)
+    except ValueError:  # a field that is missing, or no number
+        pass
+    try:
+        return np.loadtxt(path, delimiter=",", skiprows=headings, converters=_number)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: {error} This command reads numbers that are separated by commas, below at most one line of "
+            "headings. Save the columns of numbers as a .npy file instead"
+        ) from None
+
+
+def _number(field: str) -> float:
+    return float(field) if field.strip() else math.nan
 
 
 def sample(elements: int) -> tuple[str, np.ndarray]:

@@ -67,4 +67,4 @@ _serve_boundaries(_sys.modules[__name__], __all__)
 
 
 def __getattr__(name: str) -> _Any:
-    raise _absent(name, "what it lacks of scipy.ndimage takes clarray.asnumpy(x)", __name__)
+    raise _absent(name, f"if SciPy has it, call scipy.ndimage.{name}(clarray.asnumpy(x))", __name__)

@@ -26,7 +26,7 @@ options:
   --strict            raise where clarray lacks something, and NumPy would compute it on the host
   --random WHOSE      "numpy" (the default): np.random draws NumPy's numbers; "device": clarray's
   --report            print at the end what ran where, by source line
-  --report=compare    the same, and run the program again with Python to compare the times
+  --report=compare    the same, and run the program twice more, with Python and with clarray, to compare times
   -h, --help          show this help
 """
 
@@ -74,14 +74,23 @@ def _read(arguments: list[str]) -> _Asked:
         elif word.startswith("-") and word != "-":
             raise _WrongUsageError(f"unknown option {word}")
         else:
+            if word == "-" and report == "compare":
+                raise _WrongUsageError(
+                    "--report=compare runs the program twice more, and the standard input is read once"
+                )
             return _Asked(Program("file", word, rest), settings, report)
     raise _WrongUsageError("no program")
 
 
-def _python(program: Program) -> list[str]:
-    """Return the command that runs a program with Python."""
+def _commands(asked: _Asked) -> tuple[list[str], list[str]]:
+    """Return what runs a program with Python, and what runs it with clarray as asked, without a report."""
+    program = asked.program
     option = {"file": [], "module": ["-m"], "command": ["-c"]}[program.kind]
-    return [sys.executable, *option, program.what, *program.arguments]
+    words = [*option, program.what, *program.arguments]
+    settings = [f"--{name}={value}" for name, value in asked.settings.items() if name != "strict"]
+    if asked.settings.get("strict"):
+        settings.append("--strict")
+    return [sys.executable, *words], [sys.executable, "-m", "clarray", "run", *settings, *words]
 
 
 def main(arguments: list[str]) -> int:
@@ -100,7 +109,7 @@ def main(arguments: list[str]) -> int:
         tell_children(asked.settings)
         keep_arrays_in_forks()
         if asked.report is not None:
-            start_report(_python(asked.program) if asked.report == "compare" else None)
+            start_report(*(_commands(asked) if asked.report == "compare" else ()))
 
     run_program(asked.program, prepare)
     return 0

@@ -28,13 +28,30 @@ def test_a_report_by_source_line(ours: Run, write: Write) -> None:
     assert any(line.endswith(" script.py:3") and line.split()[1] != "0" for line in errors.splitlines())
     assert "script.py:4: numpy.array, 1 times" in errors
     assert "arrays that no device holds" in errors
-    assert "with python took" not in errors
+    assert "program was run twice more" not in errors
 
 
 def test_a_report_that_compares(ours: Run) -> None:
     outcome = ours("-c", "print(1)", options=("--report=compare",))
     assert outcome.output == "1\n"  # type: ignore[attr-defined]
-    assert "The same program with python took" in outcome.errors  # type: ignore[attr-defined]
+    python, clarray, verdict = outcome.errors.splitlines()[-3:]  # type: ignore[attr-defined]
+    assert "python (status 0)" in python
+    assert "clarray run (status 0)" in clarray
+    theirs, ours = (float(line.split()[0]) for line in (python, clarray))
+    assert verdict.split()[0] == ("clarray" if ours < theirs else "python")
+
+
+def test_the_comparison_runs_the_program_as_it_was_asked_for(ours: Run, tmp_path: Path) -> None:
+    source = "import sys; open('log', 'a').write(f'{\"clarray\" in sys.modules} {sys.argv[1:]}\\n')"
+    outcome = ours("-c", source, "-x", options=("--report=compare", "--strict", "--random", "device"))
+    assert outcome.status == 0  # type: ignore[attr-defined]
+    assert (tmp_path / "log").read_text().splitlines() == ["True ['-x']", "False ['-x']", "True ['-x']"]
+
+
+def test_the_standard_input_is_not_run_twice(ours: Run) -> None:
+    outcome = ours("-", options=("--report=compare",), given="print(1)")
+    assert (outcome.status, outcome.output) == (2, "")  # type: ignore[attr-defined]
+    assert "--report=compare runs the program twice more" in outcome.errors  # type: ignore[attr-defined]
 
 
 def test_strict_raises_where_numpy_would_compute(ours: Run) -> None:

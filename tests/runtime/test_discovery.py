@@ -100,7 +100,7 @@ def test_choosing_by_the_variable(fresh: Any) -> None:
     for index, line in enumerate(lines):
         assert fresh(CHOSEN, CLARRAY_DEVICE=str(index)).stdout.strip() == line
     result = fresh(CHOSEN, CLARRAY_DEVICE="no such device")
-    assert "ValueError: no device is called 'no such device'" in result.stderr
+    assert "ValueError: CLARRAY_DEVICE=no such device: no device is called 'no such device'" in result.stderr
     assert [line.split()[0] for line in result.stderr.partition("The devices are:\n")[2].splitlines()] == [
         str(index) for index in range(len(lines))
     ]
@@ -185,6 +185,14 @@ def test_the_nearest_name_of_a_device(fresh: Any) -> None:
         "no device is called 'zzz'.",
         "no device 7.",
     ]
+
+
+@needs_pocl_wheel
+def test_a_kind_that_no_device_is_of(fresh: Any) -> None:
+    code = "import clarray\ntry:\n    clarray.device('GPU')\nexcept ValueError as error:\n    print(error)"
+    lines = fresh(code, **UNSET | {"OCL_ICD_VENDORS": None}).stdout.splitlines()
+    assert lines[:2] == ["there is no device of the kind 'gpu'.", "The devices are:"]
+    assert lines[-1] == "To see why, run `python -m clarray doctor`"
 
 
 @needs_pocl_wheel

@@ -188,7 +188,7 @@ def _default() -> Device:
             raise RuntimeError(_NONE_AFTER_FORK)
         wanted = os.environ.get("CLARRAY_DEVICE", "").strip()
         if wanted:
-            chosen = find_device(wanted)
+            chosen = _by_variable(wanted)
         else:
             listed = devices()
             gpus = [device for device in listed if kind(device.cl_device) == "gpu"]
@@ -196,6 +196,14 @@ def _default() -> Device:
         if _chosen is None:
             _chosen = chosen
     return _chosen
+
+
+def _by_variable(wanted: str) -> Device:
+    """Return the device that the environment names."""
+    try:
+        return find_device(wanted)
+    except ValueError as error:
+        raise ValueError(f"CLARRAY_DEVICE={wanted}: {error}") from None
 
 
 def _by_name(part: str) -> Device:
@@ -215,6 +223,10 @@ def _by_name(part: str) -> Device:
         raise ValueError(f"no device {int(number)} is called {name.strip()!r}{_listed()}")
     if _forked:
         raise RuntimeError(_NONE_AFTER_FORK)
+    if wanted in KINDS:
+        raise ValueError(
+            f"there is no device of the kind {wanted!r}{_listed()}\nTo see why, run `python -m clarray doctor`"
+        )
     raise ValueError(f"no device is called {part!r}{_nearest(wanted, listed)}{_listed()}")
 
 

@@ -42,6 +42,20 @@ def test_csv(tmp_path: Path, headings: str) -> None:
     np.testing.assert_array_equal(demo.load(tmp_path / "x.csv")[1], [[1, 2], [3, 4.5]])
 
 
+def test_missing_numbers_of_a_csv_file_are_nan(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("1,\n3, 4\n")
+    np.testing.assert_array_equal(demo.load(file)[1], [[1, np.nan], [3, 4]])
+
+
+@pytest.mark.parametrize("text", ["place,height\nChur,593\n", "1;2\n3;4\n", "1,2\n3\n"])
+def test_a_csv_file_of_something_else(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"x\.csv: .*Save the columns of numbers as a \.npy file"):
+        demo.load(file)
+
+
 @pytest.mark.parametrize(
     ("name", "values", "error"),
     [
