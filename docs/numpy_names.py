@@ -75,16 +75,16 @@ PLANNED: dict[str, dict[str, str]] = {
 OUT_OF_SCOPE: dict[str, dict[str, str]] = {
     "numpy": {reason: name for name, reason in absent_names.LEFT_OUT.items()},
     "ndarray": {
-        "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes",
-        "removed from NumPy 2, which only says so": "itemset newbyteorder ptp tostring",
+        "addresses in host memory; on a device that works there, use ``np.asarray(x, copy=False).ctypes``": "ctypes",
+        "removed from NumPy 2: access raises an error": "itemset newbyteorder ptp tostring",
     },
     "linalg": {},
     "fft": {},
     "random": {
-        "their state goes from one word to the next: no element can be drawn without those before it": (
+        "each number needs the state after the previous one, so elements cannot be drawn in parallel": (
             "MT19937 PCG64 PCG64DXSM SFC64"
         ),
-        "NumPy's C interface of its own generators": "BitGenerator",
+        "NumPy's C interface to its own generators": "BitGenerator",
         "deprecated by NumPy, use ``integers``": "random_integers",
     },
     "Generator": {},
@@ -105,7 +105,7 @@ NUMPYS: dict[str, str] = {
     ),
     "maps a file into host memory": "memmap",
     "masked arrays": "ma",
-    "classes around a few coefficients": "polynomial",
+    "classes that hold a few coefficients": "polynomial",
     "types for annotations": "typing",
     "deprecated by NumPy": "in1d row_stack trapz",
 }
@@ -171,14 +171,15 @@ def on_device() -> list[str]:
 def page() -> str:
     """The page's text."""
     numeric, there = len(numeric_functions()), len(on_device())
-    host = ", ".join(f"`{name}`" for name in sorted(ON_HOST))
+    *most, last = (f"`{name}`" for name in sorted(ON_HOST))
+    host = f"{', '.join(most)} and {last}"
     parts = [HEAD.format(numpy=numpy_series(), there=there, all=numeric, share=100 * there / numeric, host=host)]
     rows = []
     for key, place in places().items():
         lacking = missing(key, place)
         taken = numpys() if key == "numpy" else {}
         there = len(place.names) - len(lacking) - len(taken)
-        more = f", and {len(taken)} that are NumPy's own" if taken else ""
+        more = f"; {len(taken)} more are NumPy's own" if taken else ""
         parts.append(f"- {place.title}: {there} of {len(place.names)} names{more}")
         rows += [_row(key, place, name, lacking.get(name), taken.get(name)) for name in place.names]
     return "\n".join([*parts, TABLE, *rows]).replace("``", "`") + "\n"
@@ -193,8 +194,8 @@ def _row(key: str, place: Place, name: str, reason: str | None, about: str | Non
     if about:
         return f"| `{PREFIXES[key]}.{name}` | NumPy's own | {about} |"
     if reason:
-        return f"| `{PREFIXES[key]}.{name}` | not there | {reason} |"
-    where = "on the host" if key == "numpy" and name in ON_HOST else "there"
+        return f"| `{PREFIXES[key]}.{name}` | no | {reason} |"
+    where = "on the host" if key == "numpy" and name in ON_HOST else "yes"
     return f"| `{_owner(place)}.{name}` | {where} | |"
 
 
@@ -218,17 +219,18 @@ OWNERS = {"DeviceArray": "clarray", "Generator": "clarray.random"}
 HEAD = """\
 # NumPy's names
 
-Every public name of NumPy {numpy}, and whether clarray has it. `python docs/numpy_names.py` writes the page, and a
-test compares it with the package.
+This page lists every public name of NumPy {numpy} and says whether clarray implements it. The script
+`python docs/numpy_names.py` writes the page, and a test compares it with the package.
 
-**{there} of the main namespace's {all} numeric functions, {share:.1f} %, are computed on the device.** Functions that
-concern only text, dates, files, settings, dtypes or shapes do not count as numeric. {host} run on the host.
-[Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md) say which of their functions
-do.
+**clarray computes {there} of the {all} numeric functions of the main namespace on the device ({share:.1f} %).** Functions
+that concern only text, dates, files, settings, dtypes or shapes do not count as numeric. {host} run on
+the host. The pages [Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md) list which
+functions of `linalg` and `fft` run on the host.
 
-Names of text, dates, records and other things that no device holds are NumPy's own: `clarray.datetime64` is
-`numpy.datetime64`, and `import clarray.polynomial` gives `numpy.polynomial`. NumPy's functions among them
-raise for a device array, unless `clarray.config.host_fallback` allows the host. Classes convert it by `np.asarray`.
+clarray does not implement names for text, dates, records and other data that no device holds. They give NumPy's own
+objects: `clarray.datetime64` is `numpy.datetime64`, and `import clarray.polynomial` imports `numpy.polynomial`. Such
+functions raise TypeError for a device array, unless `clarray.config.host_fallback` allows the host. Such classes
+convert a device array with `np.asarray`.
 """
 
 TABLE = """
