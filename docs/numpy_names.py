@@ -179,7 +179,7 @@ def page() -> str:
         lacking = missing(key, place)
         taken = numpys() if key == "numpy" else {}
         there = len(place.names) - len(lacking) - len(taken)
-        more = f"; {len(taken)} more are NumPy's own" if taken else ""
+        more = f"; {len(taken)} more names give NumPy's own objects" if taken else ""
         parts.append(f"- {place.title}: {there} of {len(place.names)} names{more}")
         rows += [_row(key, place, name, lacking.get(name), taken.get(name)) for name in place.names]
     return "\n".join([*parts, TABLE, *rows]).replace("``", "`") + "\n"
@@ -222,10 +222,10 @@ HEAD = """\
 This page lists every public name of NumPy {numpy} and says whether clarray implements it. The script
 `python docs/numpy_names.py` writes the page, and a test compares it with the package.
 
-**clarray computes {there} of the {all} numeric functions of the main namespace on the device ({share:.1f} %).** Functions
-that concern only text, dates, files, settings, dtypes or shapes do not count as numeric. {host} run on
-the host. The pages [Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md) list which
-functions of `linalg` and `fft` run on the host.
+**clarray computes {there} of the {all} numeric functions of the main namespace on the device ({share:.1f} %).**
+Functions that concern only text, dates, files, settings, dtypes or shapes do not count as numeric. {host}
+run on the host. The pages [Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md)
+list which functions of `linalg` and `fft` run on the host.
 
 clarray does not implement names for text, dates, records and other data that no device holds. They give NumPy's own
 objects: `clarray.datetime64` is `numpy.datetime64`, and `import clarray.polynomial` imports `numpy.polynomial`. Such
