@@ -227,10 +227,10 @@ Functions that concern only text, dates, files, settings, dtypes or shapes do no
 run on the host. The pages [Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md)
 list which functions of `linalg` and `fft` run on the host.
 
-clarray does not implement names for text, dates, records and other data that no device holds. They give NumPy's own
-objects: `clarray.datetime64` is `numpy.datetime64`, and `import clarray.polynomial` imports `numpy.polynomial`. Such
-functions raise TypeError for a device array, unless `clarray.config.host_fallback` allows the host. Such classes
-convert a device array with `np.asarray`.
+clarray does not implement names for text, dates, records and other data that no device holds. Each of these names gives
+NumPy's own object: `clarray.datetime64` is `numpy.datetime64`, and `import clarray.polynomial` imports
+`numpy.polynomial`. NumPy's functions raise TypeError for a device array, unless `clarray.config.host_fallback` allows
+the host. NumPy's classes convert a device array with `np.asarray`.
 """
 
 TABLE = """
