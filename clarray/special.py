@@ -104,7 +104,7 @@ def erf(x: Any) -> DeviceArray:
 
 
 def erfc(x: Any) -> DeviceArray:
-    """Compute ``1 - erf(x)``. The result is accurate also if it is small.
+    """Compute ``1 - erf(x)``. The result is accurate even if it is small.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def erfc(x: Any) -> DeviceArray:
 
 
 def gamma(x: Any) -> DeviceArray:
-    """Compute the gamma function: ``factorial(x - 1)`` of whole numbers.
+    """Compute the gamma function: ``factorial(x - 1)`` for whole numbers.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def i0(x: Any) -> DeviceArray:
 
 
 def ndtr(x: Any) -> DeviceArray:
-    """Compute the standard normal distribution function: the probability of a number up to `x`.
+    """Compute the standard normal distribution function: the probability of a number of at most `x`.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def expit(x: Any) -> DeviceArray:
 
 
 def logit(x: Any) -> DeviceArray:
-    """Compute ``log(x / (1 - x))``, the inverse of `expit`. The result is accurate also about one half.
+    """Compute ``log(x / (1 - x))``, the inverse of `expit`. The result is accurate even near one half.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def xlogy(x: Any, y: Any) -> DeviceArray:
 
 
 def xlog1py(x: Any, y: Any) -> DeviceArray:
-    """Compute ``x * log(1 + y)``: 0 if `x` is zero, unless `y` is NaN. The result is accurate for a small `y`, too.
+    """Compute ``x * log(1 + y)``: 0 if `x` is zero, unless `y` is NaN. The result is accurate even for a small `y`.
 
     The parameters, the result and the errors are as in `xlogy`.
 
@@ -409,7 +409,7 @@ def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
 def rel_entr(x: Any, y: Any) -> DeviceArray:
     """Compute the relative entropy ``x * log(x / y)`` of positive numbers.
 
-    It is 0 if `x` is zero and `y` is not negative, and infinity of other numbers.
+    The result is 0 if `x` is zero and `y` is not negative, and infinity for all other numbers.
 
     The parameters, the result and the errors are as in `xlogy`.
 
@@ -426,7 +426,7 @@ def rel_entr(x: Any, y: Any) -> DeviceArray:
 def kl_div(x: Any, y: Any) -> DeviceArray:
     """Compute the Kullback-Leibler divergence ``x * log(x / y) - x + y`` of positive numbers.
 
-    It is `y` if `x` is zero and `y` is not negative, and infinity of other numbers.
+    The result is `y` if `x` is zero and `y` is not negative, and infinity for all other numbers.
 
     The parameters, the result and the errors are as in `xlogy`.
 

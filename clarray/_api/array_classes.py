@@ -49,7 +49,7 @@ class Accepting(type):
 
 
 class ndarray(metaclass=Accepting):  # noqa: N801 - NumPy's name
-    """Name `DeviceArray` as NumPy does. ``isinstance(x, clarray.ndarray)`` is true for NumPy's arrays as well.
+    """Provide `DeviceArray` under NumPy's name. ``isinstance(x, clarray.ndarray)`` is true for NumPy's arrays as well.
 
     Examples
     --------

@@ -12,7 +12,7 @@ __all__ = ["MemoryPool", "fuse", "get_default_memory_pool"]
 
 
 def fuse(*args: Any, kernel_name: str | None = None) -> Any:
-    """Return the function itself: CuPy's decorator, which clarray does not need, as it fuses all expressions.
+    """Return the function unchanged. CuPy needs this decorator to fuse, and clarray fuses all expressions without it.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def fuse(*args: Any, kernel_name: str | None = None) -> Any:
 
 
 class MemoryPool:
-    """Measure and limit the current device's memory by the methods of CuPy's memory pool. See `clarray.memory_info`.
+    """Measure and limit the current device's memory with the methods of CuPy's memory pool. See `clarray.memory_info`.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class MemoryPool:
 
 
 def get_default_memory_pool() -> MemoryPool:
-    """Return an object that measures and limits the current device's memory by the methods of CuPy's memory pool.
+    """Return an object that measures and limits the current device's memory with the methods of CuPy's memory pool.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def _dtype_of(value: Any) -> Any:
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
-    """Return the dtype that an operation on the operands has by NumPy's promotion rules (NEP 50).
+    """Return the dtype of the result of an operation on the operands, by NumPy's promotion rules (NEP 50).
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 class finfo:  # noqa: N801 - NumPy's name
     """Describe the limits of a float dtype, or of the parts of a complex one. See `numpy.finfo`.
 
-    The attributes `max`, `min`, `eps` and so on are Python floats, as the Array API standard asks. So they never widen
-    an array's dtype.
+    The attributes `max`, `min`, `eps` and so on are Python floats, as the Array API standard requires. So they never
+    widen an array's dtype.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def common_type(*arrays: Any) -> Any:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Return whether the dtype of an array or a number is complex, whatever its values are.
+    """Return whether the dtype of an array or a number is complex, regardless of its values.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def isrealobj(x: Any) -> bool:
 
 
 def isscalar(element: Any) -> bool:
-    """Return whether a value is a Python or NumPy scalar. An array is none, not even a 0-d one.
+    """Return whether a value is a Python or NumPy scalar. Arrays are not scalars, not even 0-d arrays.
 
     Parameters
     ----------

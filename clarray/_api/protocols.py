@@ -128,7 +128,7 @@ def _listed(out: Any) -> tuple[Any, ...]:
 
 
 def get_array_module(*args: Any) -> ModuleType:
-    """Return clarray if any argument is a device array, else NumPy, for functions that take either (CuPy's name).
+    """Return the module `clarray` if any argument is a device array, else `numpy`, as CuPy's function does.
 
     Parameters
     ----------

@@ -82,10 +82,10 @@ def synchronize(device: Any = None) -> None:
 
 
 def reset(device: Any = None) -> None:
-    """Open a device anew, with all its memory free, as after a `DeviceLostError`.
+    """Open a device again, with all its memory free, for example after a `DeviceLostError`.
 
-    Its arrays are gone: any use of one raises `DeviceLostError`. `devices` then lists the new device in the place of
-    the old one, and a call with the old one as an argument uses the new one.
+    All arrays on the device are lost: any use of them raises `DeviceLostError`. `devices` then lists the new device in
+    place of the old one, and a call with the old one as an argument uses the new one.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ def memory_info(device: Any = None) -> MemoryInfo:
 def free_memory(device: Any = None) -> int:
     """Return unused memory, which clarray keeps for new arrays, to the system.
 
-    Waits for the launched kernels, which may still use that memory. Memory is also returned without this call if other
-    processes need it, or if it has not been used for long. See "Memory" on the page about devices.
+    Waits for the launched kernels, which may still use that memory. clarray also returns memory without this call if
+    other processes need it, or if it has not been used for a while. See the page "Memory" of the documentation.
 
     Parameters
     ----------

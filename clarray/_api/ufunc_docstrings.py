@@ -24,10 +24,10 @@ _OPERANDS = {
 }
 _OUT = """\
 out : DeviceArray, optional
-    Array for the result, of its shape."""
+    Array for the result, with the shape of the result."""
 _OUTS = """\
 out : tuple of DeviceArray, optional
-    An array for each result, of its shape. None for a new array."""
+    An array for each result, with the shape of that result. None creates a new array."""
 _WHERE = """\
 where : array_like of bool, optional
     Elements to compute, broadcast against the operands. The other elements of `out` stay as they are."""
@@ -36,14 +36,14 @@ axes, axis, keepdims : optional
     Axes of the vectors and matrices in the operands and in the result, as in `numpy.{name}`."""
 _OTHERS = """\
 dtype, casting, order, subok, signature : optional
-    Dtype, rule of conversions and memory order of the result, as in `numpy.{name}`."""
+    Dtype, casting rule and memory order of the result, as in `numpy.{name}`."""
 _RAISES = """\
 Raises
 ------
 TypeError
-    The dtype of an operand cannot be converted, or the device does not have the dtype of the result.
+    The dtype of an operand cannot be converted, or the device does not support the dtype of the result.
 ValueError
-    The shapes do not fit each other, `out` has another shape, or the arrays are on different devices."""
+    The operands have incompatible shapes, `out` has the wrong shape, or the arrays are on different devices."""
 
 
 def docstring(ufunc: np.ufunc) -> str:
@@ -101,7 +101,8 @@ def _note(ufunc: np.ufunc) -> str:
     if row is None or row.ulp == 0.5 or ufunc is np.sign:  # the signs of real numbers are exact
         return ""
     unit = "of the larger operand" if ufunc in (np.logaddexp, np.logaddexp2) else "of the result"
+    units = "unit" if row.ulp == 1 else "units"
     return (
-        f"The measured error of float32 and float64 results is at most {row.ulp:g} units in the last place {unit}.\n"
+        f"The measured error of float32 and float64 results is at most {row.ulp:g} {units} in the last place {unit}.\n"
         "Devices differ within this bound."
     )

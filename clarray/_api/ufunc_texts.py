@@ -41,7 +41,7 @@ TEXTS: dict[str, Text] = {
         "Multiply two arrays element by element: ``x1 * x2``.", "multiply([1, 2, 3], 10).tolist()\n[10, 20, 30]"
     ),
     "divide": Text(
-        "Divide two arrays element by element: ``x1 / x2``. Integers give floats.",
+        "Divide two arrays element by element: ``x1 / x2``. Integers are converted to floats.",
         "divide([1, 2, 3], 2).tolist()\n[0.5, 1.0, 1.5]",
         "floor_divide, remainder",
     ),
@@ -69,12 +69,12 @@ TEXTS: dict[str, Text] = {
     "negative": Text("Return the negative of each element: ``-x``.", "negative([1, -2]).tolist()\n[-1, 2]"),
     "positive": Text("Return a copy of each element: ``+x``.", "positive([1, -2]).tolist()\n[1, -2]"),
     "reciprocal": Text(
-        "Return one divided by each element. Integers are divided as integers.",
+        "Return ``1 / x`` for each element. For integers, the division rounds towards zero.",
         "reciprocal([2.0, 4.0]).tolist()\n[0.5, 0.25]",
     ),
     "square": Text("Return the square of each element.", "square([1, -2, 3]).tolist()\n[1, 4, 9]", "sqrt, power"),
     "absolute": Text(
-        "Return the absolute value of each element. Of a complex number it is the magnitude.",
+        "Return the absolute value of each element. For a complex number, this is the magnitude.",
         "absolute([-1, 2]).tolist()\n[1, 2]\n>>> clarray.absolute([3 + 4j]).round(6).tolist()\n[5.0]",
         "fabs, sign",
     ),
@@ -86,7 +86,7 @@ TEXTS: dict[str, Text] = {
         "conjugate([1 + 2j, 3 - 4j]).tolist()\n[(1-2j), (3+4j)]",
     ),
     "sign": Text(
-        "Return the sign of each element: -1, 0 or 1. Of a complex number `z` it is ``z / abs(z)``.",
+        "Return the sign of each element: -1, 0 or 1. For a complex number `z`, it is ``z / abs(z)``.",
         "sign([-2.5, 0.0, 3.0]).tolist()\n[-1.0, 0.0, 1.0]",
         "signbit, copysign",
     ),
@@ -118,7 +118,7 @@ TEXTS: dict[str, Text] = {
     ),
     "exp2": Text("Return ``2 ** x`` for each element.", "exp2([0, 3]).round(6).tolist()\n[1.0, 8.0]", "exp, log2"),
     "expm1": Text(
-        "Return ``e ** x - 1`` for each element, exact also for small `x`.",
+        "Return ``e ** x - 1`` for each element, accurate even for small `x`.",
         "expm1([0.0, 1.0]).round(6).tolist()\n[0.0, 1.718282]",
         "exp, log1p",
     ),
@@ -134,22 +134,22 @@ TEXTS: dict[str, Text] = {
         "Return the logarithm to base 10 of each element.", "log10([1, 1000]).round(6).tolist()\n[0.0, 3.0]", "log"
     ),
     "log1p": Text(
-        "Return the natural logarithm of ``1 + x`` for each element, exact also for small `x`.",
+        "Return the natural logarithm of ``1 + x`` for each element, accurate even for small `x`.",
         "log1p([0.0, 1.0]).round(6).tolist()\n[0.0, 0.693147]",
         "log, expm1",
     ),
     "logaddexp": Text(
-        "Return ``log(exp(x1) + exp(x2))``, also if the exponentials overflow.",
+        "Return ``log(exp(x1) + exp(x2))``, even if the exponentials overflow.",
         "logaddexp([1000.0], [1000.0]).round(6).tolist()\n[1000.693147]",
         "logaddexp2",
     ),
     "logaddexp2": Text(
-        "Return ``log2(2**x1 + 2**x2)``, also if the powers overflow.",
+        "Return ``log2(2**x1 + 2**x2)``, even if the powers overflow.",
         "logaddexp2([2000.0], [2000.0]).round(6).tolist()\n[2001.0]",
         "logaddexp",
     ),
     "sqrt": Text(
-        "Return the square root of each element. Of a negative real number it is NaN.",
+        "Return the square root of each element. For a negative real number, it is NaN.",
         "sqrt([1, 4, 9]).tolist()\n[1.0, 2.0, 3.0]",
         "cbrt, square",
     ),
@@ -186,7 +186,7 @@ TEXTS: dict[str, Text] = {
         "arctan2, tan",
     ),
     "arctan2": Text(
-        "Return the angle of the point with ordinate `x1` and abscissa `x2`, in radians from -pi to pi.",
+        "Return the angle of the point with x coordinate `x2` and y coordinate `x1`, in radians from -pi to pi.",
         "arctan2([1.0, 1.0], [1.0, -1.0]).round(6).tolist()\n[0.785398, 2.356194]",
         "arctan, angle",
     ),
@@ -209,7 +209,7 @@ TEXTS: dict[str, Text] = {
         "sinh",
     ),
     "arccosh": Text(
-        "Return the inverse hyperbolic cosine of each element. Below 1 it is NaN for real numbers.",
+        "Return the inverse hyperbolic cosine of each element. For real numbers below 1, it is NaN.",
         "arccosh([1.0, 2.0]).round(6).tolist()\n[0.0, 1.316958]",
         "cosh",
     ),
@@ -290,17 +290,17 @@ TEXTS: dict[str, Text] = {
         "isinf, isnan",
     ),
     "signbit": Text(
-        "Return whether the sign bit of each element is set, which is so for negative numbers and for -0.0.",
+        "Return whether the sign bit of each element is set, as for negative numbers and -0.0.",
         "signbit([-1.0, -0.0, 0.0]).tolist()\n[True, True, False]",
         "sign, copysign",
     ),
     "maximum": Text(
-        "Return the larger of two elements. NaN if one of them is NaN.",
+        "Return the larger of two elements, or NaN if one of them is NaN.",
         "maximum([1, 5, 3], 2).tolist()\n[2, 5, 3]",
         "fmax, max",
     ),
     "minimum": Text(
-        "Return the smaller of two elements. NaN if one of them is NaN.",
+        "Return the smaller of two elements, or NaN if one of them is NaN.",
         "minimum([1, 5, 3], 2).tolist()\n[1, 2, 2]",
         "fmin, min",
     ),
@@ -323,7 +323,7 @@ TEXTS: dict[str, Text] = {
     "ceil": Text("Round each element up.", "ceil([-1.5, 1.5]).tolist()\n[-1.0, 2.0]", "floor, trunc, rint"),
     "trunc": Text("Round each element towards zero.", "trunc([-1.5, 1.5]).tolist()\n[-1.0, 1.0]", "floor, ceil, rint"),
     "rint": Text(
-        "Round each element to the nearest integer, and halves to the even one.",
+        "Round each element to the nearest integer. Halves round to the nearest even integer.",
         "rint([0.5, 1.5, 2.4]).tolist()\n[0.0, 2.0, 2.0]",
         "round, floor, ceil, trunc",
     ),
@@ -374,7 +374,7 @@ TEXTS: dict[str, Text] = {
         "logical_xor",
     ),
     "invert": Text(
-        "Invert the bits of each element: ``~x``. Of a bool it is the opposite.",
+        "Invert the bits of each element: ``~x``. For bools, this is the logical negation.",
         "invert([0, 5]).tolist()\n[-1, -6]",
         "logical_not",
     ),
@@ -404,7 +404,7 @@ TEXTS: dict[str, Text] = {
         "Multiply matrices by vectors.", "matvec([[1, 2], [3, 4]], [10, 1]).tolist()\n[12, 34]", "vecmat, matmul"
     ),
     "vecmat": Text(
-        "Multiply vectors, complex conjugated, by matrices.",
+        "Multiply the complex conjugates of vectors by matrices.",
         "vecmat([10, 1], [[1, 2], [3, 4]]).tolist()\n[13, 24]",
         "matvec, matmul",
     ),

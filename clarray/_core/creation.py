@@ -80,8 +80,8 @@ def asarray(
 ) -> DeviceArray:
     """Convert any array-like to an array on a device, sharing its memory if possible.
 
-    On a device that works in host memory (a CPU) the result of an ndarray is a view of it:
-    a write to one shows in the other. On any other device the result is a copy.
+    On a device that works in host memory (a CPU), the result for an ndarray is a view of the ndarray: a write to one
+    changes the other. On any other device, the result is a copy.
 
     Parameters
     ----------

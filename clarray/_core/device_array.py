@@ -65,9 +65,9 @@ def class_of(array: DeviceArray) -> type:
 
 @laid_out
 class DeviceArray(Methods):
-    """Hold an n-dimensional array on an OpenCL device. Usually made by `clarray.array` or `clarray.asarray`.
+    """Hold an n-dimensional array on an OpenCL device. Usually created by `clarray.array` or `clarray.asarray`.
 
-    It behaves as `numpy.ndarray` does. Operations return at once: their result is pending until a value is needed.
+    It behaves as `numpy.ndarray` does. Operations return immediately: their result is pending until a value is needed.
     Pending operations are then computed in as few passes over memory as possible.
 
     Parameters

@@ -60,7 +60,7 @@ def array2string(
 
     Notes
     -----
-    Of a large array only the elements that are shown are computed and copied to the host.
+    For a large array, clarray computes only the elements that are shown, and copies only these to the host.
 
     Examples
     --------

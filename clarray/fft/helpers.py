@@ -18,7 +18,7 @@ __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> DeviceArray:
-    """Return the frequencies of the `n` values of a transform: from 0, then the negative ones.
+    """Return the frequencies of the `n` values of a transform: first those from 0 up, then the negative ones.
 
     Parameters
     ----------

@@ -152,9 +152,9 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 @recorded
 @one_hold("out")
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Compute the transform of a signal with Hermitian symmetry: it is real. The parameters are as in `irfft`.
+    """Compute the transform of a signal with Hermitian symmetry, which is real. The parameters are as in `irfft`.
 
-    Only the first half of the signal is read: the other half is its conjugate.
+    The function reads only the first half of the signal: the other half is the conjugate of the first.
 
     Returns
     -------

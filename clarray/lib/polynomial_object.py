@@ -27,9 +27,9 @@ __all__ = ["poly1d"]
 
 
 class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
-    """A polynomial of one variable, with its coefficients on the device.
+    """Represent a polynomial of one variable, with its coefficients on the device.
 
-    Polynomials are added, subtracted, multiplied and divided with operators, and called for their values.
+    Operators add, subtract, multiply and divide polynomials. A call of a polynomial returns its values.
     See `numpy.poly1d`.
 
     Parameters

@@ -90,7 +90,7 @@ def polyval(p: Any, x: Any) -> Any:
 
     Notes
     -----
-    Horner's rule, in one pass over `x` for about every ten coefficients.
+    Uses Horner's rule, in one pass over `x` for about every ten coefficients.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
     Notes
     -----
-    Long division with a few launches for each coefficient of the quotient: made for at most some hundred coefficients.
+    Long division takes a few launches for each coefficient of the quotient, so use it for a few hundred at most.
 
     Examples
     --------

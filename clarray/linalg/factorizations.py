@@ -230,7 +230,7 @@ def eig(a: Any) -> Any:
 
 
 def eigvals(a: Any) -> DeviceArray:
-    """Compute eigenvalues of square matrices, in no order. The parameter is as in `eig`.
+    """Compute eigenvalues of square matrices, in no particular order. The parameter is as in `eig`.
 
     Returns
     -------
@@ -384,7 +384,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
-    """Solve ``a @ x = b`` by least squares. Of several solutions, return the smallest.
+    """Solve ``a @ x = b`` by least squares. Of several solutions, return the one with the smallest norm.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
 
     Notes
     -----
-    A norm is an expression: it is computed when it is used. Norms of singular values are computed at once, by
+    A norm is an expression, which is computed when it is used. Norms of singular values are computed immediately, by
     `svdvals`.
 
     Examples
@@ -159,7 +159,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Devic
 
 
 def cond(x: Any, p: Any = None) -> DeviceArray:
-    """Compute condition numbers: the norm of a matrix times the norm of its inverse, inf if it is singular.
+    """Compute condition numbers: the norm of a matrix times the norm of its inverse, or inf for a singular matrix.
 
     Parameters
     ----------

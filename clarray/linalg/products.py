@@ -70,7 +70,7 @@ def matmul(x1: Any, x2: Any, /) -> DeviceArray:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
-    """Sum the products of two arrays along an axis. The elements of `x1` are conjugated.
+    """Sum the products of two arrays along an axis, with the elements of `x1` conjugated.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def outer(x1: Any, x2: Any, /) -> DeviceArray:
 
     Notes
     -----
-    The product is an expression. It takes memory only when it is stored.
+    The product is an expression. It needs memory only when it is stored.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def generic_laplace(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """Sum second derivatives along the axes, by a function of the caller's; see `scipy.ndimage.generic_laplace`.
+    """Sum second derivatives along the axes, from a function that is passed in; see `scipy.ndimage.generic_laplace`.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def generic_gradient_magnitude(
     *,
     axes: Any = None,
 ) -> DeviceArray:
-    """Compute the gradient's length by a function of the caller's; see `scipy.ndimage.generic_gradient_magnitude`.
+    """Compute the gradient's length with a function that is passed in; see `scipy.ndimage.generic_gradient_magnitude`.
 
     Parameters
     ----------

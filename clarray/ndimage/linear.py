@@ -152,8 +152,8 @@ def correlate1d(
     Notes
     -----
     An axis of the values ``a b c d`` continues like this: 'reflect' ``d c b a | a b c d | d c b a``, 'mirror'
-    ``d c b | a b c d | c b a``, 'nearest' ``a a a | a b c d | d d d``, 'wrap' ``b c d | a b c d | a b c``. The names
-    with 'grid-' are other names of 'reflect' ('grid-mirror'), 'constant' and 'wrap'.
+    ``d c b | a b c d | c b a``, 'nearest' ``a a a | a b c d | d d d``, 'wrap' ``b c d | a b c d | a b c``.
+    'grid-mirror' is another name for 'reflect', 'grid-constant' for 'constant', and 'grid-wrap' for 'wrap'.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def uniform_filter1d(
 
     Notes
     -----
-    Each mean is a sum of its own. So the time grows with `size`, and errors do not accumulate along the axis.
+    Each mean is summed separately, so the time grows with `size`, and errors do not accumulate along the axis.
 
     Examples
     --------
@@ -252,8 +252,8 @@ def gaussian_filter(
 
     Notes
     -----
-    Between two axes the values are in the dtype of the output, as in SciPy. So of integers, each pass drops the
-    fractions.
+    Between two axes, the values have the dtype of the output, as in SciPy. So if that dtype is an integer dtype, each
+    pass drops the fractions.
 
     Examples
     --------

@@ -46,9 +46,9 @@ class Philox4x32:
 
     Notes
     -----
-    The state is the key and the counter alone. Each element of a draw is a function of both and of its position. So a
-    device computes elements in any order, and all devices compute the same. A draw takes whole blocks and moves the
-    counter behind them. `numpy.random.Philox` is another member of the family, of 64-bit words.
+    The state consists of only the key and the counter. Each number is a function of both and of its position in the
+    result. So a device can compute the numbers in any order, and all devices compute the same numbers. A draw uses
+    whole blocks and advances the counter past them. `numpy.random.Philox` is a relative with 64-bit words.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class Philox4x32:
         self._state = made
 
     def reseed(self, seed: Any) -> None:
-        """Start again from another seed.
+        """Set the state from another seed.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Philox4x32:
         return [Philox4x32(child) for child in self._seed_seq.spawn(n_children)]
 
     def random_raw(self, size: Any = None, output: bool = True) -> DeviceArray | None:
-        """Draw 32-bit words as they are.
+        """Draw raw 32-bit words.
 
         Parameters
         ----------

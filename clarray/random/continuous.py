@@ -25,7 +25,7 @@ class Continuous(Source):
     @gives_numbers
     @one_hold("out")
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
-        """Draw normal numbers of mean 0 and standard deviation 1.
+        """Draw normal numbers with mean 0 and standard deviation 1.
 
         Parameters
         ----------
@@ -50,8 +50,8 @@ class Continuous(Source):
 
         Notes
         -----
-        Each number is the inverse of the normal distribution function at a uniform number. NumPy has the ziggurat
-        method instead, so its numbers differ.
+        Each number is the inverse normal distribution function of a uniform number. NumPy uses the ziggurat method
+        instead, so its numbers differ.
 
         Examples
         --------
@@ -66,7 +66,7 @@ class Continuous(Source):
 
     @gives_numbers
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw normal numbers of a given mean and standard deviation.
+        """Draw normal numbers with a given mean and standard deviation.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Continuous(Source):
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
     ) -> DeviceArray:
-        """Draw exponential numbers of mean 1.
+        """Draw exponential numbers with mean 1.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class Continuous(Source):
 
     @gives_numbers
     def exponential(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw exponential numbers of a given mean.
+        """Draw exponential numbers with a given mean.
 
         The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
@@ -296,7 +296,7 @@ class Continuous(Source):
 
     @gives_numbers
     def rayleigh(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw lengths of vectors in the plane whose two components are normal.
+        """Draw the lengths of plane vectors whose two components are normal.
 
         The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
@@ -347,7 +347,7 @@ class Continuous(Source):
 
     @gives_numbers
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers from the Lomax distribution: the Pareto distribution, moved to start at 0.
+        """Draw numbers from the Lomax distribution: the Pareto distribution, shifted to start at 0.
 
         The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
@@ -370,7 +370,7 @@ class Continuous(Source):
 
     @gives_numbers
     def power(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers of [0, 1] whose density is proportional to ``x**(a - 1)``.
+        """Draw numbers in [0, 1] whose density is proportional to ``x**(a - 1)``.
 
         The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 
@@ -393,7 +393,7 @@ class Continuous(Source):
 
     @gives_numbers
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers whose density is a triangle.
+        """Draw numbers from the triangular distribution.
 
         The parameters `size` and `dtype`, and the result, are as in `normal`.
 
@@ -460,7 +460,7 @@ class Continuous(Source):
 
     @gives_numbers
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw angles of [-pi, pi] from the von Mises distribution, the normal distribution on a circle.
+        """Draw angles in [-pi, pi] from the von Mises distribution, the normal distribution on a circle.
 
         The parameters `size` and `dtype`, the result and the errors are as in `normal`.
 

@@ -20,7 +20,7 @@ class Gammas(Source):
     @gives_numbers
     @one_hold("out")
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
-        """Draw numbers from the gamma distribution of scale 1.
+        """Draw numbers from the gamma distribution with scale 1.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Gammas(Source):
 
     @gives_numbers
     def beta(self, a: Any, b: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers of [0, 1] from the beta distribution. Their mean is ``a / (a + b)``.
+        """Draw numbers in [0, 1] from the beta distribution. Their mean is ``a / (a + b)``.
 
         The parameters `size` and `dtype`, the result and the errors are as in `clarray.random.normal`.
 
@@ -94,7 +94,7 @@ class Gammas(Source):
 
         Notes
         -----
-        A number is the share of one gamma variate in the sum of two. It is computed from their logarithms.
+        Each number is one gamma variate divided by the sum of two. It is computed from their logarithms.
 
         Examples
         --------

@@ -35,9 +35,9 @@ class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
 
     Notes
     -----
-    A draw by a formula is an expression. It becomes part of the kernel that uses it, and takes memory only when it is
-    stored. A draw depends on the seed and on the draws before it, not on the device. Methods without `size` give a
-    number.
+    Numbers that follow from a formula are an expression: it becomes part of the kernel that uses it, and needs memory
+    only when it is stored. The numbers depend on the seed and on earlier draws, not on the device. Methods called
+    without `size` return a single number.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from clarray.random.nodes import shape_of
 
 
 class RandomState(Generator):
-    """Draw random numbers with the names of `numpy.random.RandomState`: ``rand``, ``randint``, ``seed`` and others.
+    """Draw random numbers with the methods of `numpy.random.RandomState`: ``rand``, ``randint``, ``seed`` and others.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class RandomState(Generator):
 
     Notes
     -----
-    The numbers are those of a `Generator` of the same seed, not the numbers of NumPy's MT19937.
+    The numbers are the same as those of a `Generator` with the same seed. They differ from those of NumPy's MT19937.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class RandomState(Generator):
         super().__init__(seed if isinstance(seed, Philox4x32) else Philox4x32(seed))
 
     def seed(self, seed: Any = None) -> None:
-        """Start again from a seed.
+        """Set the state of the generator from a seed.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class RandomState(Generator):
         self._bit_generator.reseed(seed)
 
     def get_state(self) -> dict[str, Any]:
-        """Return the state.
+        """Return the state of the generator.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class RandomState(Generator):
         return self._bit_generator.state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Return to a state that `get_state` gave.
+        """Restore a state that `get_state` returned.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class RandomState(Generator):
         self._bit_generator.state = state
 
     def rand(self, *args: int) -> DeviceArray:
-        """Draw uniform floats of [0, 1) in a shape given as arguments.
+        """Draw floats from the uniform distribution over [0, 1), in a shape given as arguments.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class RandomState(Generator):
         return self.random(args) if args else self.random()
 
     def randn(self, *args: int) -> DeviceArray:
-        """Draw normal numbers of mean 0 and standard deviation 1 in a shape given as arguments.
+        """Draw normal numbers with mean 0 and standard deviation 1, in a shape given as arguments.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class RandomState(Generator):
         return self.standard_normal(args) if args else self.standard_normal()
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> DeviceArray:
-        """Draw integers of [low, high), or of [0, low) if only one bound is given.
+        """Draw integers from [low, high), or from [0, low) if only one bound is given.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class RandomState(Generator):
         return super().choice(a, size, replace, p)
 
     def tomaxint(self, size: Any = None) -> DeviceArray:
-        """Draw integers of [0, 2**63).
+        """Draw integers from [0, 2**63).
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class RandomState(Generator):
         return self.integers(0, np.iinfo(np.int64).max, size, int, endpoint=True)
 
     def random_sample(self, size: Any = None) -> DeviceArray:
-        """Draw uniform floats of [0, 1).
+        """Draw floats from the uniform distribution over [0, 1).
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ class Multivariate(Source):
 
         Notes
         -----
-        The host checks `n` and `pvals`: device arrays are copied to it.
+        The host checks `n` and `pvals`, so device arrays are copied to the host.
 
         Examples
         --------
@@ -219,7 +219,7 @@ class Multivariate(Source):
         method: str = "svd",
         dtype: Any = np.float64,
     ) -> DeviceArray:
-        """Draw normal vectors of a given mean and covariance.
+        """Draw normal vectors with a given mean and covariance.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ class Uniform(Source):
     @gives_numbers
     @one_hold("out")
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
-        """Draw uniform floats of [0, 1).
+        """Draw floats from the uniform distribution over [0, 1).
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Uniform(Source):
 
     @gives_numbers
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw uniform floats of [low, high).
+        """Draw floats from the uniform distribution over [low, high).
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Uniform(Source):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> DeviceArray:
-        """Draw integers of [low, high), or of [low, high] with `endpoint`, all with the same probability.
+        """Draw integers from [low, high), or from [low, high] with `endpoint`, all with the same probability.
 
         Parameters
         ----------

@@ -25,10 +25,10 @@ __all__ = [
 
 
 class DeviceLostError(RuntimeError):
-    """Report that a device has stopped working, or that an array is from before a reset of its device.
+    """Report that a device has stopped working, or that an array was created before a reset of its device.
 
-    The arrays on this device are gone. The first error follows a failure and names the last launches. Any later use of
-    such an array raises the error again. `clarray.reset` opens the device anew.
+    All arrays on this device are lost. The first error after a failure names the last launches. Any later use of such
+    an array raises the error again. `clarray.reset` opens the device again.
 
     Examples
     --------

@@ -271,7 +271,7 @@ def profile() -> Iterator[Profile]:
 
     Notes
     -----
-    Each launch is waited for, so a block takes longer than without a profile. In nested blocks the innermost one
+    The profile waits for each launch, so a block takes longer than without it. Of nested blocks, only the innermost one
     records.
 
     Examples

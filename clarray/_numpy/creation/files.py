@@ -126,7 +126,7 @@ def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array to a ``.npy`` file, by way of a copy on the host.
+    """Write an array to a ``.npy`` file, through a copy on the host.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Write several arrays to one ``.npz`` file, by way of copies on the host.
+    """Write several arrays to one ``.npz`` file, through copies on the host.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _LETTERS = {
 
 
 def isfortran(a: DeviceArray) -> bool:
-    """Return whether an array is contiguous in Fortran order (column-major) and not in C order as well.
+    """Return whether an array is contiguous in Fortran order (column-major), but not in C order.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class ndenumerate(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
 
     Notes
     -----
-    Each element is read one by one, which is slow for large arrays.
+    Elements are read one by one, which is slow for large arrays.
 
     Examples
     --------

@@ -295,7 +295,7 @@ def _same_size(array: DeviceArray, mask: Any, name: str) -> DeviceArray:
 
 
 def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
-    """Write values one after the other, in place, to the elements that a mask selects.
+    """Set the elements that a mask selects to values, one after the other, in place.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
 
 @recorded_writes
 def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
-    """Write, in place, to each element that a mask selects the value at the same position.
+    """Set each element that a mask selects to the value at the same position, in place.
 
     Parameters
     ----------

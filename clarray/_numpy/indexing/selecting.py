@@ -168,7 +168,7 @@ _MOST_CHOICES = 63
 @recorded
 @one_hold("out")
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
-    """Take each element from one of several arrays, by an array of their numbers.
+    """Take each element from one of several arrays, which an array of indices selects.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def clip(
 @recorded_growth
 @one_hold("out")
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
-    """Round to a number of decimals, and halves to the nearest even digit.
+    """Round to a given number of decimals. Halves round to the nearest even digit.
 
     Parameters
     ----------

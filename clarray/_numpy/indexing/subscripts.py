@@ -450,7 +450,7 @@ known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
 @recorded_writes
 @one_hold("dst")
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """Write the elements of one array to another one, or to those that a mask selects.
+    """Copy the elements of one array to another one, or only to the elements that a mask selects.
 
     Parameters
     ----------

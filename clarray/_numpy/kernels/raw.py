@@ -132,7 +132,7 @@ class RawKernel:
 
 
 class RawModule:
-    """Define several kernels of one source.
+    """Define several kernels in one source.
 
     Parameters
     ----------

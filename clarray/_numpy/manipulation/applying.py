@@ -83,7 +83,7 @@ def _others_by_numpy(first: Any, func1d: Callable[[Any], Any], axis: int, source
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
-    """Call ``func(array, axis)`` for one axis after the other, each time on the last result.
+    """Call ``func(array, axis)`` for one axis after the other, each time on the previous result.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DeviceArray:
-    """Compute each part of an array by a function of its own.
+    """Apply a separate function to each part of an array.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def concatenate(
     dtype: Any = None,
     casting: Any = "same_kind",
 ) -> DeviceArray:
-    """Join arrays along an axis that they have.
+    """Join arrays along an existing axis.
 
     Parameters
     ----------

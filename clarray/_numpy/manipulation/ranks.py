@@ -164,7 +164,7 @@ def atleast_1d(*arys: Any) -> Any:
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """View arrays with at least two axes: new axes of length 1 stand in front.
+    """View arrays with at least two axes: new axes of length 1 come first.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """Return the number of elements, in all or along axes. See `numpy.size`.
+    """Return the number of elements, of the whole array or along axes. See `numpy.size`.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
 
 @recorded
 def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
-    """Shift elements along axes. Those pushed out at one end come in at the other end.
+    """Shift elements along axes. Elements pushed out at one end reappear at the other end.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def _numbers(counts: Any, device: Any) -> DeviceArray:
 
 @recorded
 def resize(a: Any, new_shape: Any) -> DeviceArray:
-    """Make an array of a new shape from the elements in C order, which are repeated if they do not suffice.
+    """Make an array of a new shape from the elements in C order, repeated if there are too few.
 
     Parameters
     ----------

@@ -291,7 +291,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
 
 @keeps_numbers
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
-    """Remove axes of length 1, as a view. An array without such axes is returned itself. See `numpy.squeeze`.
+    """Remove axes of length 1, as a view. If there are none, return the array itself. See `numpy.squeeze`.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ _NUMBERS = (int, float, complex, np.generic)
 
 @keeps_numbers
 def real(val: Any) -> Any:
-    """Return the real parts: a view of a complex array, and any other array itself.
+    """Return the real parts: a view of a complex array, or the array itself if it is not complex.
 
     Parameters
     ----------
@@ -423,7 +423,7 @@ def real(val: Any) -> Any:
 
 @keeps_numbers
 def imag(val: Any) -> Any:
-    """Return the imaginary parts: a view of a complex array, and read-only zeros for any other.
+    """Return the imaginary parts: a view of a complex array, or read-only zeros if it is not complex.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the slope along each axis.
 
-    Slopes inside are central differences. Slopes at both ends are one-sided differences.
+    Inner slopes are central differences. Slopes at both ends are one-sided differences.
 
     Parameters
     ----------

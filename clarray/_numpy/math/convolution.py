@@ -49,7 +49,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
     depends on its own terms only. For two long sequences of floats `scipy.signal.fftconvolve` may be faster. It accepts
     device arrays if ``SCIPY_ARRAY_API=1`` is set, and multiplies their Fourier transforms on the device.
 
-    With floats and the modes 'full' and 'same' the call waits for the device once, to look for NaN and infinities in
+    With floats and the modes 'full' and 'same', the call waits for the device once, to look for NaNs and infinities in
     the shorter sequence.
 
     Examples

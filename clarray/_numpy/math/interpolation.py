@@ -105,7 +105,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
     Notes
     -----
-    One pass over `x`, in float64 as in NumPy.
+    Takes one pass over `x`, in float64 as in NumPy.
 
     Examples
     --------

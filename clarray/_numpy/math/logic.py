@@ -63,7 +63,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
     Notes
     -----
-    One pass over both operands. A tolerance that is an array takes a pass of its own, and the call waits for it.
+    Takes one pass over both operands. A tolerance that is an array takes another pass, and the call waits for it.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
     Notes
     -----
-    One fused pass over both operands.
+    Takes one fused pass over both operands.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> DeviceArray:
-    """Replace NaN and infinities by finite numbers.
+    """Replace NaNs and infinities by finite numbers.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
     Notes
     -----
-    One pass.
+    Takes one pass.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def einsum(
     """Sum products of elements over labelled axes, by Einstein's notation.
 
     Each axis has a letter. Axes with the same letter are multiplied element by element. A letter that is missing after
-    ``->`` is summed over. `numpy.einsum` describes the notation, and all of it is accepted.
+    ``->`` is summed over. clarray accepts the whole notation that `numpy.einsum` describes.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
 def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Multiply vectors and matrices: sum products over one axis of each operand.
 
-    The axis is the last one of `a`, and the last but one of `b` (the only one of a vector).
+    The axis is the last axis of `a` and the second-to-last axis of `b`, or the only axis of a vector.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
 
     Notes
     -----
-    Two vectors take one fused pass over both, expressions included. A matrix and a vector take one pass over the
-    matrix. Two matrices take a blocked product.
+    Two vectors take one fused pass over both, which also computes pending operands. A matrix and a vector take one pass
+    over the matrix. Two matrices take a blocked product.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
 
     Notes
     -----
-    One fused pass over both operands.
+    Takes one fused pass over both operands.
 
     Examples
     --------

@@ -81,8 +81,8 @@ def mean(
 
     Notes
     -----
-    One pass. Integers are summed in float64, float16 in float32. With `where` the call waits for the result, to warn of
-    a mean of no elements.
+    Takes one pass. Integers are summed in float64, and float16 in float32. With `where`, the call waits for the result,
+    to warn of slices without elements.
 
     Examples
     --------
@@ -333,8 +333,8 @@ def var(
 
     Notes
     -----
-    One pass for floats, which computes mean and deviations together. With `where` the call waits for the result, to
-    warn of slices with too few elements.
+    Takes one pass for floats, which computes the mean and the deviations together. With `where`, the call waits for the
+    result, to warn of slices with too few elements.
 
     References
     ----------
@@ -380,7 +380,7 @@ def std(
 
     Notes
     -----
-    The root is taken in the pass of `var`.
+    The pass that computes the variance also takes the square root.
 
     Examples
     --------

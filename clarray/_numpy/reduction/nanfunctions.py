@@ -72,13 +72,13 @@ def nansum(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Return the sum over axes, with zero for NaN.
+    """Return the sum over axes, with each NaN counted as zero.
 
     Parameters, result and errors as in `clarray.sum`.
 
     Notes
     -----
-    One pass: the test for NaN is part of the load.
+    Takes one pass: the kernel tests each element for NaN when it loads the element.
 
     Examples
     --------
@@ -101,13 +101,13 @@ def nanprod(
     initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:
-    """Return the product over axes, with one for NaN.
+    """Return the product over axes, with each NaN counted as one.
 
     Parameters, result and errors as in `clarray.sum`.
 
     Notes
     -----
-    One pass: the test for NaN is part of the load.
+    Takes one pass: the kernel tests each element for NaN when it loads the element.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def nanmax(
 
     Notes
     -----
-    One pass. For floats the call waits for the result, to warn of NaN.
+    Takes one pass. For floats, the call waits for the result, to warn of slices that contain only NaNs.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def nanmin(
 
     Notes
     -----
-    One pass. For floats the call waits for the result, to warn of NaN.
+    Takes one pass. For floats, the call waits for the result, to warn of slices that contain only NaNs.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def nanmean(
 
     Notes
     -----
-    One pass. For floats the call waits for the result, to warn of slices with nothing but NaN.
+    Takes one pass. For floats, the call waits for the result, to warn of slices that contain only NaNs.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def nanvar(
 
     Notes
     -----
-    One pass. For floats the call waits for the result, to warn of slices with too few numbers.
+    Takes one pass. For floats, the call waits for the result, to warn of slices with too few numbers.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def nanstd(
 
     Notes
     -----
-    One pass. For floats the call waits for the result, to warn of slices with too few numbers.
+    Takes one pass. For floats, the call waits for the result, to warn of slices with too few numbers.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
     Notes
     -----
-    For floats two passes. The first looks for slices with nothing but NaN, and the call waits for it.
+    Floats take two passes. The first one looks for slices that contain only NaNs, and the call waits for its result.
 
     Examples
     --------
@@ -381,7 +381,7 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
     Notes
     -----
-    For floats two passes. The first looks for slices with nothing but NaN, and the call waits for it.
+    Floats take two passes. The first one looks for slices that contain only NaNs, and the call waits for its result.
 
     Examples
     --------

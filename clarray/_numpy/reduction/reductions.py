@@ -94,7 +94,7 @@ def sum(
 
     Notes
     -----
-    The result is lazy, and the reduction computes pending elements as it reads. Float sums are compensated.
+    The result is lazy, and the reduction computes pending elements as it reads them. Float sums are compensated.
 
     References
     ----------
@@ -196,9 +196,9 @@ amax, amin = max, min
 
 
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
-    """Return whether any element is true, over axes.
+    """Return whether any element along the given axes is true.
 
-    Numbers other than zero are true, NaN included. Parameters and errors as in `sum`.
+    All numbers other than zero are true, and so is NaN. Parameters and errors as in `sum`.
 
     Returns
     -------
@@ -214,9 +214,9 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
 
 
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
-    """Return whether all elements are true, over axes.
+    """Return whether all elements along the given axes are true.
 
-    Numbers other than zero are true, NaN included. Parameters and errors as in `sum`.
+    All numbers other than zero are true, and so is NaN. Parameters and errors as in `sum`.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
 
 @recorded_growth
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
-    """Return the number of elements that are not zero, over axes.
+    """Return the number of nonzero elements over axes.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element along an axis.
 
-    The first position of several equal ones. NaN counts as the largest.
+    Of several equal elements, the position of the first one is returned. NaN counts as the largest.
 
     Parameters
     ----------
@@ -364,7 +364,8 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element along an axis.
 
-    The first position of several equal ones. NaN counts as the smallest. Parameters, result and errors as in `argmax`.
+    Of several equal elements, the position of the first one is returned. NaN counts as the smallest. Parameters, result
+    and errors as in `argmax`.
 
     Examples
     --------

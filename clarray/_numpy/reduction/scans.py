@@ -125,7 +125,7 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
-    """Return the running sum along an axis, by the Array API standard.
+    """Return the running sum along an axis. This is the function of the Array API standard.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
-    """Return the running product along an axis, by the Array API standard.
+    """Return the running product along an axis. This is the function of the Array API standard.
 
     Parameters, result and errors as in `clarray.cumulative_sum`. With `include_initial` the result begins with 1.
 
@@ -175,7 +175,7 @@ def cumulative_prod(
 @recorded
 @one_hold("out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """Return the running sum along an axis, with zero for NaN.
+    """Return the running sum along an axis, with each NaN counted as zero.
 
     Parameters, result and errors as in `clarray.cumsum`.
 
@@ -191,7 +191,7 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> D
 @recorded
 @one_hold("out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
-    """Return the running product along an axis, with one for NaN.
+    """Return the running product along an axis, with each NaN counted as one.
 
     Parameters, result and errors as in `clarray.cumsum`.
 
@@ -238,7 +238,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
 
     Notes
     -----
-    The result is lazy: a difference of two views of `a`.
+    The result is lazy: it is the difference of two views of `a`.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
     Notes
     -----
-    One reduction, which computes the areas as it reads.
+    Takes one reduction, which computes the areas as it reads the elements.
 
     Examples
     --------

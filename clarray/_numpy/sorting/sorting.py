@@ -311,7 +311,7 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
 
 @recorded
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
-    """Return a copy with the element `kth` where a sort puts it.
+    """Return a copy with the element at position `kth` as in the sorted array.
 
     No element before it is larger, and no element after it is smaller. A radix selection finds one `kth` in a long
     array of one axis. All other calls sort the array, and a sorted array is a partitioned one.
@@ -380,7 +380,7 @@ def partition_in_place(
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return the positions that partition an array along an axis.
 
-    Parameters and errors as in `partition`. The cost is the cost of `argsort`, since the positions sort the array.
+    Parameters and errors as in `partition`. It costs as much as `argsort`, because the positions sort the array.
 
     Returns
     -------

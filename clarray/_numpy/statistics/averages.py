@@ -24,7 +24,7 @@ _NO = np._NoValue
 
 @recorded_growth
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO) -> Any:
-    """Return the average over axes, weighted if there are weights.
+    """Return the average over axes, optionally weighted.
 
     Parameters
     ----------

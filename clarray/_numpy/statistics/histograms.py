@@ -80,7 +80,8 @@ def histogram(
 ) -> tuple[DeviceArray, DeviceArray]:
     """Count the elements in each of several bins.
 
-    A bin includes its left edge and excludes its right edge. The last bin includes both. The bins are exactly NumPy's.
+    A bin includes its left edge and excludes its right edge. The last bin includes both edges. The bins are exactly the
+    same as in NumPy.
 
     Parameters
     ----------
@@ -367,7 +368,7 @@ def _is_sorted(edges: np.ndarray) -> bool:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
-    """Return for each element the number of its bin.
+    """Return the index of the bin of each element.
 
     Parameters
     ----------
@@ -397,8 +398,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
 
     Notes
     -----
-    NaN belongs at the end of ascending edges. For NaN elsewhere the result follows from the steps of NumPy's search, so
-    NumPy computes it on the host.
+    If ascending edges contain NaN, it should be at their end. If NaN is anywhere else, the result depends on the steps
+    of NumPy's search, so NumPy computes it on the host.
 
     Examples
     --------

@@ -217,7 +217,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> DeviceArray:
-    """Return the values below which given parts of the elements lie, over axes.
+    """Return quantiles over axes: the values below which given fractions of the elements lie.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def nanquantile(
 ) -> DeviceArray:
     """Return quantiles over axes, ignoring NaN.
 
-    Parameters and errors as in `quantile`. The result is NaN for a slice with nothing but NaN, with a RuntimeWarning.
+    Parameters and errors as in `quantile`. For a slice with only NaNs, the result is NaN, with a RuntimeWarning.
     For floats the call waits for the number of NaN in each slice.
 
     Examples
@@ -426,7 +426,7 @@ def nanpercentile(
 ) -> DeviceArray:
     """Return percentiles over axes, ignoring NaN.
 
-    Parameters and errors as in `percentile`. The result is NaN for a slice with nothing but NaN, with a RuntimeWarning.
+    Parameters and errors as in `percentile`. For a slice with only NaNs, the result is NaN, with a RuntimeWarning.
     For floats the call waits for the number of NaN in each slice.
 
     Examples
