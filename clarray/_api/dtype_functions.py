@@ -164,7 +164,7 @@ def common_type(*arrays: Any) -> Any:
     Raises
     ------
     TypeError
-        An array holds no numbers. Bools are none.
+        An array does not hold numbers. Bools are not numbers.
 
     Examples
     --------

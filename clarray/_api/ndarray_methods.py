@@ -204,8 +204,7 @@ def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> No
     values : array_like
         The values, repeated if there are fewer than positions.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What to do with a position out of bounds: raise IndexError, begin again at the other end, or use the nearest
-        one.
+        What to do with a position out of bounds: raise IndexError, wrap around, or use the nearest position.
 
     Examples
     --------
@@ -228,7 +227,7 @@ def choose(self: DeviceArray, *choices: Any, out: Any = None, mode: str = "raise
     out : DeviceArray, optional
         Where to write the result.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What to do with a number of no choice: raise ValueError, begin again at the other end, or use the nearest one.
+        What to do with an index out of bounds: raise ValueError, wrap around, or use the nearest index.
 
     Returns
     -------

@@ -89,7 +89,7 @@ def asarray(
         A DeviceArray (returned as it is if nothing has to change), an ndarray of any strides and
         byte order, a ``pyopencl.array.Array`` (its memory is shared), a buffer, nested sequences or a scalar.
     dtype : dtype, optional
-        Type of the result's elements. The data's own by default.
+        Type of the result's elements. By default, it is the dtype of the data.
     order : {'C', 'F', 'A', 'K'}, optional
         Memory layout. None is 'K', which keeps the layout of `a`.
     device : Device, str or int, optional
@@ -204,7 +204,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceA
     a : array_like
         A 0-d array gets an axis of length 1.
     dtype : dtype, optional
-        Type of the result's elements. The data's own by default.
+        Type of the result's elements. By default, it is the dtype of the data.
 
     Returns
     -------
@@ -362,7 +362,7 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     Raises
     ------
     TypeError
-        The device does not support the dtype, as float64 on some GPUs.
+        The device does not support the dtype, such as float64 on some GPUs.
     MemoryError
         The device has not enough free memory. The message names the sizes.
 
@@ -447,7 +447,7 @@ def full(
     fill_value : scalar or array_like
         The value of every element. An array is broadcast to the shape.
     dtype : dtype, optional
-        Type of the elements. That of `fill_value` by default.
+        Type of the elements. By default, it is the dtype of `fill_value`.
 
     Returns
     -------

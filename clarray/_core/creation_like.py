@@ -33,13 +33,13 @@ def empty_like(
     prototype : array_like
         The array to imitate. Its elements are not read.
     dtype : dtype, optional
-        Type of the elements. The prototype's by default.
+        Type of the elements. By default, it is the dtype of the prototype.
     order : {'C', 'F', 'A', 'K'}, optional
         Memory layout. 'K' keeps the prototype's.
     subok : bool, optional
         Ignored. Accepted for compatibility with NumPy.
     shape : int or sequence of int, optional
-        Shape of the result. The prototype's by default.
+        Shape of the result. By default, it is the shape of the prototype.
     device : Device, str or int, optional
         Where to make the array: the prototype's device by default, or the current device if it has none.
 

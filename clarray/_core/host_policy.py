@@ -56,32 +56,32 @@ class Config:
         TypeError. 'warn' and 'allow' run the function on the host, with or without a `HostFallbackWarning`, and return
         its result on the device.
     host_library : {'allow', 'warn', 'raise'}
-        What happens if a function of clarray's works on the host. These are the factorizations of `clarray.linalg` that
-        the device does not do, `clarray.fft` if the host is quicker, `multivariate_normal`, `vectorize`,
-        `frompyfunc`, and calls of device arrays beside arrays that no device holds. 'allow' (the
-        default) runs it, 'warn' warns and runs it, 'raise' raises TypeError.
+        What happens if a function of clarray computes on the host. Such functions are the factorizations of
+        `clarray.linalg` that the device does not compute, `clarray.fft` if the host is faster, `multivariate_normal`,
+        `vectorize`, `frompyfunc`, and calls with device arrays together with arrays that no device holds. 'allow' (the
+        default) runs the function, 'warn' warns and runs it, and 'raise' raises TypeError.
     check_finite : bool
-        Whether the first call that makes a NaN or an infinity from finite values raises FloatingPointError. A device
-        cannot raise NumPy's warnings. Each call is then computed at once and checked. False (the default) costs
-        nothing. The environment variable CLARRAY_CHECK_FINITE (0 or 1) sets the first value.
+        Whether the first call that computes a NaN or an infinity from finite values raises FloatingPointError, because
+        a device cannot emit NumPy's warnings. If True, each call is computed immediately and checked. False (the
+        default) costs nothing. The environment variable CLARRAY_CHECK_FINITE (0 or 1) sets the initial value.
     show_device : bool
         Whether interactive prompts (Python, IPython, text in notebooks) name an array's device after its elements. True
         by default. `repr`, `str` and `print` always give NumPy's text. The environment variable CLARRAY_SHOW_DEVICE
-        (0 or 1) sets the first value.
+        (0 or 1) sets the initial value.
     thumbnails : {'images', True, False}
         Which arrays notebooks show as a picture: colour images, in place of their elements ('images', the default), all
         arrays that may be images (True), or none (False). A colour image has the dtype uint8, three axes, and 3 or 4
-        colours in the last axis.
+        channels on the last axis.
     elements : {'scalars', 'arrays'}
         What an element of an array in host memory is: a NumPy scalar, or a 0-d device array that behaves as one, as on
-        a GPU. The Array API standard asks for arrays, and libraries that use it refuse scalars beside arrays. The
-        environment variable CLARRAY_ELEMENTS sets the first value. Without it that is 'arrays' if SCIPY_ARRAY_API is
-        set, else 'scalars'. A block of code cannot change this setting.
+        a GPU. The Array API standard requires arrays, and libraries that use it do not accept scalars together with
+        arrays. The environment variable CLARRAY_ELEMENTS sets the initial value. Without it, the initial value is
+        'arrays' if SCIPY_ARRAY_API is set, else 'scalars'. A block of code cannot change this setting.
     memory_limit : int, str or None
-        How much memory this process may take: of the host's for all devices that work in it together, and of each other
-        device's own. Bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage (``"50%"``). None is no
-        limit. The environment variable CLARRAY_MEMORY_LIMIT sets the first value. A block of code cannot change this
-        setting.
+        How much memory this process may allocate. All devices that work in host memory share one limit, and each other
+        device has a separate limit. A number of bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage
+        (``"50%"``). None means no limit. The environment variable CLARRAY_MEMORY_LIMIT sets the initial value. A block
+        of code cannot change this setting.
 
     Examples
     --------

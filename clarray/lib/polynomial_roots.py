@@ -152,7 +152,7 @@ def polyfit(
     Raises
     ------
     TypeError
-        Shapes do not fit.
+        The shapes are incompatible.
     ValueError
         `deg` is negative, or there are too few points for ``cov=True``.
 

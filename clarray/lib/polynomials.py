@@ -86,7 +86,7 @@ def polyval(p: Any, x: Any) -> Any:
     Returns
     -------
     DeviceArray or poly1d
-        Of the shape of `x`.
+        Has the same shape as `x`.
 
     Notes
     -----

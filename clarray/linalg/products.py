@@ -56,7 +56,7 @@ def matmul(x1: Any, x2: Any, /) -> DeviceArray:
     Raises
     ------
     ValueError
-        The shapes do not fit.
+        The shapes are incompatible.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
     Raises
     ------
     ValueError
-        The shapes do not fit.
+        The shapes are incompatible.
 
     Examples
     --------

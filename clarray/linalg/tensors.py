@@ -22,7 +22,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     Parameters
     ----------
     a : array_like
-        Of shape ``b.shape + x.shape``. Both parts of the shape have the same number of elements.
+        Has the shape ``b.shape + x.shape``. Both parts of the shape have the same number of elements.
     b : array_like
     axes : sequence of int, optional
         Axes of `a` that are moved to its end first.
@@ -73,7 +73,7 @@ def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of shape ``a.shape[ind:] + a.shape[:ind]``.
+        Has the shape ``a.shape[ind:] + a.shape[:ind]``.
 
     Raises
     ------

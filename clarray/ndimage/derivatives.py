@@ -47,7 +47,7 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def generic_laplace(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Notes
     -----
@@ -202,7 +202,7 @@ def gaussian_laplace(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def generic_gradient_magnitude(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def gaussian_gradient_magnitude(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Examples
     --------

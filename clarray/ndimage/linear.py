@@ -140,7 +140,7 @@ def correlate1d(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def correlate(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------

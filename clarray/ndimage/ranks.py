@@ -132,7 +132,7 @@ def minimum_filter1d(
     Returns
     -------
     DeviceArray
-        Of the shape of the input. NaN counts as greater than every number.
+        Has the same shape as the input. NaN counts as greater than every number.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def minimum_filter(
     Returns
     -------
     DeviceArray
-        Of the shape of the input. NaN counts as greater than every number.
+        Has the same shape as the input. NaN counts as greater than every number.
 
     Raises
     ------
@@ -345,7 +345,7 @@ def rank_filter(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------
@@ -383,7 +383,8 @@ def median_filter(
     Returns
     -------
     DeviceArray
-        Of the shape of the input. If the window has an even number of cells, the greater one of the two middle values.
+        Has the same shape as the input. If the window has an even number of cells, the greater of the two middle values
+        is used.
 
     Raises
     ------
@@ -429,7 +430,7 @@ def percentile_filter(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------

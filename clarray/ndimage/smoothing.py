@@ -54,7 +54,7 @@ def uniform_filter1d(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def uniform_filter(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def gaussian_filter1d(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def gaussian_filter(
     Returns
     -------
     DeviceArray
-        Of the shape of the input.
+        Has the same shape as the input.
 
     Notes
     -----

@@ -59,7 +59,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     ----------
     a : array_like
     dtype : dtype, optional
-        Type of the result's elements. The data's own by default.
+        Type of the result's elements. By default, it is the dtype of the data.
     requirements : str or sequence of str, optional
         ``'C'`` or ``'F'`` (contiguous), ``'A'`` (aligned, as all arrays are), ``'W'`` (writeable), ``'O'`` (owns its
         memory), ``'E'`` (no subclass), or NumPy's long names.
@@ -103,7 +103,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> De
     ----------
     a : array_like
     dtype : dtype, optional
-        Type of the result's elements. The data's own by default.
+        Type of the result's elements. By default, it is the dtype of the data.
     order : {'C', 'F', 'A', 'K'}, optional
         Memory layout. None is 'K', which keeps the layout of `a`.
 

@@ -61,7 +61,7 @@ def arange(
         A single number is `stop`. `start` is 0 and `step` is 1 by default. With floats use `linspace`, as rounding may
         add or drop the last value.
     dtype : dtype, optional
-        Type of the values. By default that of the numbers: int64 or float64 for Python's.
+        Type of the values. By default, it is the dtype of the numbers: int64 or float64 for Python numbers.
     device : Device, str or int, optional
         Where to make the array. The current device by default.
     like : object, optional
@@ -160,11 +160,11 @@ def linspace(
     retstep : bool, optional
         Whether to return the spacing as well.
     dtype : dtype, optional
-        Type of the values. By default that of the ends, at least float64.
+        Type of the values. By default, it is the dtype of the ends, and at least float64.
     axis : int, optional
         Axis of the sequences if the ends are arrays.
     device : Device, str or int, optional
-        Where to make the array. By default that of the ends, or the current device.
+        Where to make the array. By default, it is the device of the ends, or the current device.
 
     Returns
     -------

@@ -174,10 +174,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     axis : int, optional
         By default positions count all elements in C order.
     out : DeviceArray, optional
-        Where to write the result, of its shape and dtype.
+        Where to write the result: an array of the same shape and dtype.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What to do with a position out of bounds: raise IndexError, begin again at the other end, or use the nearest
-        one. Negative positions count from the end, but 'clip' makes them 0.
+        What to do with a position out of bounds: raise IndexError, wrap around, or use the nearest position. Negative
+        positions count from the end, but 'clip' makes them 0.
 
     Returns
     -------
@@ -393,13 +393,12 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     v : array_like
         The values, repeated if there are fewer than positions.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What to do with a position out of bounds: raise IndexError, begin again at the other end, or use the nearest
-        one.
+        What to do with a position out of bounds: raise IndexError, wrap around, or use the nearest position.
 
     Raises
     ------
     TypeError
-        `a` is no device array.
+        `a` is not a device array.
     IndexError
         A position is out of bounds, or `a` has no elements. Nothing has been written then.
 

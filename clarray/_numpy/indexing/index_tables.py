@@ -260,8 +260,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     dims : int or tuple of int
         Shape of the array whose elements are counted.
     mode : {'raise', 'wrap', 'clip'}, or a tuple of them, one per axis
-        What to do with an index out of bounds, as a negative one: raise ValueError, begin again at the other end, or
-        use the nearest index.
+        What to do with an index out of bounds, including negative ones: raise ValueError, wrap around, or use the
+        nearest index.
     order : {'C', 'F'}, optional
         Whether to count in C order (row-major) or in Fortran order (column-major).
 

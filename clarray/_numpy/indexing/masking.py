@@ -60,7 +60,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     axis : int, optional
         By default all elements count, in C order.
     out : DeviceArray, optional
-        Where to write the result, of its shape.
+        Where to write the result: an array of the same shape.
 
     Returns
     -------
@@ -354,7 +354,7 @@ def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
     Raises
     ------
     TypeError
-        `a` is no device array.
+        `a` is not a device array.
     ValueError
         `mask` does not have as many elements as `a`.
 

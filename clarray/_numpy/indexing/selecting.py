@@ -173,13 +173,13 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     Parameters
     ----------
     a : array_like of int
-        Which choice each element of the result comes from.
+        The index of the choice from which each element of the result comes.
     choices : sequence of array_like, or an array whose first axis counts them
         The arrays to choose from. They are broadcast against each other and against `a`.
     out : DeviceArray, optional
         Where to write the result.
     mode : {'raise', 'wrap', 'clip'}, optional
-        What to do with a number of no choice: raise ValueError, begin again at the other end, or use the nearest one.
+        What to do with an index out of bounds: raise ValueError, wrap around, or use the nearest index.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     Raises
     ------
     ValueError
-        A number is out of bounds and the mode is 'raise'.
+        An index is out of bounds and the mode is 'raise'.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     Returns
     -------
     DeviceArray
-        Of the dtype of `a`, but float16 if bools are rounded to no decimals.
+        Has the same dtype as `a`, but float16 if bools are rounded to no decimals.
 
     Raises
     ------

@@ -466,7 +466,7 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     Raises
     ------
     TypeError
-        `dst` is no device array, or `casting` does not allow the conversion.
+        `dst` is not a device array, or `casting` does not allow the conversion.
     ValueError
         `dst` is read-only, or `src` does not fit its shape.
 

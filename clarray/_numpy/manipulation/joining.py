@@ -363,7 +363,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     Raises
     ------
     ValueError
-        The shapes do not fit.
+        The shapes are incompatible.
 
     Examples
     --------

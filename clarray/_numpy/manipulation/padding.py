@@ -77,7 +77,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> De
     ValueError
         The mode is unknown or does not have this argument, a width is negative, or an empty axis cannot be extended.
     TypeError
-        The widths are no integers.
+        The widths are not integers.
 
     Notes
     -----

@@ -79,7 +79,7 @@ class broadcast(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
     Attributes
     ----------
     shape, size, ndim, nd
-        Of the arrays after broadcasting. `nd` is an older name of `ndim`.
+        Shape, size and number of axes after broadcasting. `nd` is an older name of `ndim`.
     numiter : int
         Number of arrays.
     index : int
@@ -220,7 +220,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     Raises
     ------
     TypeError
-        `x` is no array, or the device does not support the dtype.
+        `x` is not an array, or the device does not support the dtype.
     AttributeError
         `x` is a Python number.
 

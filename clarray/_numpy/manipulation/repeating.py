@@ -280,7 +280,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     ValueError
         A number is negative, or `repeats` has neither one element nor one per slice, or more than one axis.
     TypeError
-        `repeats` are no integers.
+        `repeats` are not integers.
 
     Examples
     --------

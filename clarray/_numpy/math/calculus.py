@@ -47,7 +47,7 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
     Returns
     -------
     DeviceArray of float
-        Of the shape of `z`: between -pi and pi, or between -180 and 180 degrees.
+        Has the same shape as `z`: between -pi and pi, or between -180 and 180 degrees.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     Returns
     -------
     DeviceArray
-        Of the shape of `p`.
+        Has the same shape as `p`.
 
     Raises
     ------

@@ -36,7 +36,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of the dtype that NumPy promotes both to. Integers wrap around. Float16 is summed in float32.
+        Has the dtype to which NumPy promotes both operands. Integers wrap around. Float16 is summed in float32.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of the dtype that NumPy promotes both to.
+        Has the dtype to which NumPy promotes both operands.
 
     Raises
     ------

@@ -94,7 +94,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Returns
     -------
     DeviceArray of float64 or complex128
-        Of the shape of `x`.
+        Has the same shape as `x`.
 
     Raises
     ------

@@ -243,7 +243,7 @@ def iscomplex(x: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray of bool
-        Of the shape of `x`. All False for a real dtype.
+        Has the same shape as `x`. All False for a real dtype.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def isreal(x: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray of bool
-        Of the shape of `x`. All True for a real dtype.
+        Has the same shape as `x`. All True for a real dtype.
 
     Examples
     --------
@@ -483,7 +483,7 @@ def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of the shape of `x`.
+        Has the same shape as `x`.
 
     Examples
     --------

@@ -185,7 +185,7 @@ def i0(x: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray of float
-        Of the shape of `x`.
+        Has the same shape as `x`.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def sinc(x: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of the shape of `x`. Float64 for integers.
+        Has the same shape as `x`. Float64 for integers.
 
     Examples
     --------

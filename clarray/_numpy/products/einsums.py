@@ -48,7 +48,7 @@ def einsum(
     *operands : array_like
         One array per group of letters.
     out : DeviceArray, optional
-        Array for the result, of its shape.
+        Array for the result, with the shape of the result.
     dtype : dtype, optional
         Dtype of the computation. By default the common dtype of the operands.
     order : {'C', 'F', 'A', 'K'}

@@ -80,7 +80,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``.
+        Has the shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
     Parameters
     ----------
     a, b : array_like
-        Of the same number of elements. Both are flattened in C order.
+        Two arrays with the same number of elements. Both are flattened in C order.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of shape ``a.shape[:-1] + b.shape[:-1]``.
+        Has the shape ``a.shape[:-1] + b.shape[:-1]``.
 
     Raises
     ------
@@ -398,7 +398,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Returns
     -------
     DeviceArray
-        Of two vectors with two elements each only the third element, without an axis.
+        For two vectors with two elements each, only the third element, without an axis.
 
     Raises
     ------

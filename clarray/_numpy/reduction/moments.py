@@ -318,7 +318,7 @@ def var(
     Returns
     -------
     DeviceArray
-        Real, also for complex values. Float64 for integers and bools.
+        Real even for complex values. Float64 for integers and bools.
 
     Raises
     ------
@@ -372,7 +372,7 @@ def std(
     Returns
     -------
     DeviceArray
-        Real, also for complex values. Float64 for integers and bools.
+        Real even for complex values. Float64 for integers and bools.
 
     See Also
     --------

@@ -142,7 +142,7 @@ def nanmax(
     Returns
     -------
     DeviceArray
-        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+        NaN for a slice with only NaNs, with a RuntimeWarning.
 
     Notes
     -----
@@ -173,7 +173,7 @@ def nanmin(
     Returns
     -------
     DeviceArray
-        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+        NaN for a slice with only NaNs, with a RuntimeWarning.
 
     Notes
     -----
@@ -205,7 +205,7 @@ def nanmean(
     Returns
     -------
     DeviceArray
-        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+        NaN for a slice with only NaNs, with a RuntimeWarning.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     Raises
     ------
     ValueError
-        A slice has nothing but NaN.
+        A slice has only NaNs.
 
     Notes
     -----
@@ -377,7 +377,7 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     Raises
     ------
     ValueError
-        A slice has nothing but NaN.
+        A slice has only NaNs.
 
     Notes
     -----

@@ -65,7 +65,7 @@ def sum(
         Dtype of the computation and of the result. By default 64 bits for bools and smaller integers, else the dtype of
         `a`.
     out : DeviceArray, optional
-        Array for the result, of its shape.
+        Array for the result, with the shape of the result.
     keepdims : bool
         Keep the reduced axes, with an extent of one.
     initial : scalar, optional
@@ -86,7 +86,7 @@ def sum(
         `out` has another shape. Or there are no elements or a `where`, but no `initial`, and the operation has no
         neutral element (`max`, `min`).
     TypeError
-        The device does not have the dtype.
+        The device does not support the dtype.
 
     See Also
     --------
@@ -147,7 +147,7 @@ def max(
     Returns
     -------
     DeviceArray
-        Of the dtype of `a`.
+        Has the same dtype as `a`.
 
     See Also
     --------
@@ -177,7 +177,7 @@ def min(
     Returns
     -------
     DeviceArray
-        Of the dtype of `a`.
+        Has the same dtype as `a`.
 
     See Also
     --------
@@ -275,7 +275,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Dev
     Returns
     -------
     DeviceArray
-        Of the dtype of `a`, so that small integers may wrap around.
+        Has the same dtype as `a`, so that small integers may wrap around.
 
     Examples
     --------

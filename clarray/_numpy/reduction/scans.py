@@ -62,7 +62,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
     Returns
     -------
     DeviceArray
-        Of the shape of `a`, or one-dimensional without an axis.
+        Has the same shape as `a`, or one-dimensional without an axis.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of one axis and of the dtype of `ary`.
+        Has one axis and the same dtype as `ary`.
 
     Raises
     ------

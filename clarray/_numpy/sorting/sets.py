@@ -198,7 +198,7 @@ def unique_values(x: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of one axis.
+        Has one axis.
 
     Examples
     --------
@@ -231,20 +231,20 @@ def isin(
     Parameters
     ----------
     element : array_like
-        Elements to look for.
+        Elements to search for.
     test_elements : array_like
         Values to compare with, flattened. NaN is equal to none of them.
     assume_unique : bool
         Accepted and ignored.
     invert : bool
-        Return whether each element is none of the test elements.
+        Return whether each element is not one of the test elements.
     kind : {None, 'sort', 'table'}
-        Without effect: the test elements are always sorted and searched.
+        This has no effect: the test elements are always sorted and searched.
 
     Returns
     -------
     DeviceArray of bool
-        Of the shape of `element`.
+        Has the same shape as `element`.
 
     Raises
     ------
@@ -346,7 +346,7 @@ def union1d(ar1: Any, ar2: Any) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of one axis.
+        Has one axis.
 
     Examples
     --------
@@ -370,7 +370,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of one axis.
+        Has one axis.
 
     Examples
     --------
@@ -396,7 +396,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        Of one axis.
+        Has one axis.
 
     Examples
     --------

@@ -114,7 +114,7 @@ def sort(
     Returns
     -------
     DeviceArray
-        Of the shape of `a`, or of one axis if `axis` is None.
+        Has the same shape as `a`, or one axis if `axis` is None.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def argsort(
     Returns
     -------
     DeviceArray of int64
-        Of the shape of `a`, or of one axis if `axis` is None.
+        Has the same shape as `a`, or one axis if `axis` is None.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     Returns
     -------
     DeviceArray of int64
-        Of the shape of a key.
+        Has the same shape as a key.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     Returns
     -------
     DeviceArray
-        Of the shape of `a`, or of one axis if `axis` is None.
+        Has the same shape as `a`, or one axis if `axis` is None.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
     Returns
     -------
     DeviceArray of int64
-        Of the shape of `a`, or of one axis if `axis` is None.
+        Has the same shape as `a`, or one axis if `axis` is None.
 
     Examples
     --------
@@ -446,7 +446,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     Returns
     -------
     DeviceArray of int64
-        Of the shape of `v`. If `a` is not sorted the positions are meaningless, but within range.
+        Has the same shape as `v`. If `a` is not sorted the positions are meaningless, but within range.
 
     Raises
     ------

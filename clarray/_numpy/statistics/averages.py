@@ -32,7 +32,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     axis : int or tuple of int, optional
         Axes to average over. All axes by default.
     weights : array_like, optional
-        Of the shape of `a`, or of its extents along `axis`.
+        One weight for each element of `a`, or for each position along `axis`.
     returned : bool
         Also return the sum of the weights.
     keepdims : bool, optional
@@ -143,7 +143,7 @@ def cov(
     RuntimeError
         The weights do not fit the observations.
     TypeError
-        `fweights` are not integers, or the device does not have the dtype.
+        `fweights` are not integers, or the device does not support the dtype.
 
     Examples
     --------

@@ -35,14 +35,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
     x : array_like
         One axis of non-negative integers.
     weights : array_like, optional
-        Of the shape of `x`: the amount that each element adds instead of one, in float64.
+        Has the same shape as `x`: the amount that each element adds instead of one, in float64.
     minlength : int
         Smallest length of the result.
 
     Returns
     -------
     DeviceArray
-        Of length ``max(x.max() + 1, minlength)``. Int64, or float64 with weights.
+        Has the length ``max(x.max() + 1, minlength)``. Int64, or float64 with weights.
 
     Raises
     ------

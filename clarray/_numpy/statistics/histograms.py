@@ -86,7 +86,7 @@ def histogram(
     Parameters
     ----------
     a : array_like
-        Of any shape. NaN and elements outside of all bins are ignored.
+        An array of any shape. NaNs and elements outside of all bins are ignored.
     bins : int, sequence or str
         A number of equal bins, ascending edges, or a rule for the number of bins: ``'auto'``, ``'fd'``, ``'doane'``,
         ``'scott'``, ``'stone'``, ``'rice'``, ``'sturges'``, ``'sqrt'``.
@@ -95,7 +95,7 @@ def histogram(
     density : bool
         Divide each count by the number of elements and by the width of the bin.
     weights : array_like, optional
-        Of the shape of `a`: the amount that each element adds instead of one.
+        Has the same shape as `a`: the amount that each element adds instead of one.
 
     Returns
     -------
@@ -382,8 +382,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     Returns
     -------
     DeviceArray of int64
-        Of the shape of `x`. For ascending edges, `i` means ``bins[i-1] <= x < bins[i]``. 0 lies before the first edge
-        and N after the last.
+        Has the same shape as `x`. For ascending edges, `i` means ``bins[i-1] <= x < bins[i]``. 0 is before the first
+        edge and N after the last.
 
     Raises
     ------

@@ -128,7 +128,7 @@ def median(
     Returns
     -------
     DeviceArray
-        Float64 for integers. NaN if an element is NaN. NaN of no elements, with a RuntimeWarning.
+        Float64 for integers. The result is NaN if an element is NaN. Without elements it is NaN, with a RuntimeWarning.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def nanmedian(
     Returns
     -------
     DeviceArray
-        NaN for a slice with nothing but NaN, with a RuntimeWarning.
+        NaN for a slice with only NaNs, with a RuntimeWarning.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def quantile(
     a : array_like
         Real numbers.
     q : array_like
-        Parts between 0 and 1, of at most two axes.
+        Fractions between 0 and 1, in an array of at most two axes.
     axis : int, tuple of int or None
         Axes to reduce. None reduces all axes.
     out : DeviceArray, optional
@@ -241,7 +241,7 @@ def quantile(
     Returns
     -------
     DeviceArray
-        Of the shape of `q`, then of the remaining axes. NaN if an element is NaN.
+        The shape is the shape of `q`, followed by the remaining axes. The result is NaN if an element is NaN.
 
     Raises
     ------
