@@ -92,7 +92,7 @@ def erf(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def erfc(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def gamma(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def gammaln(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def i0(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def ndtr(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def exp10(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def expit(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def logit(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def entr(x: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        `x` is complex, or the device lacks float64 that is needed.
+        `x` is complex, or the device lacks float64, which is needed.
 
     Examples
     --------
@@ -376,7 +376,7 @@ def xlogy(x: Any, y: Any) -> DeviceArray:
     Raises
     ------
     TypeError
-        An operand is complex, or the device lacks float64 that is needed.
+        An operand is complex, or the device lacks float64, which is needed.
 
     Examples
     --------

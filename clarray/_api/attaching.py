@@ -264,7 +264,7 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
     "real": (
         shapes.real,
         shapes.set_real,
-        """The real parts: a view of a complex array, and any other array itself. Can be set.
+        """The real parts: a view of a complex array, or the array itself if it is not complex. Can be set.
 
         Examples
         --------
@@ -276,7 +276,7 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
     "imag": (
         shapes.imag,
         shapes.set_imag,
-        """The imaginary parts: a view of a complex array, which can be set, and read-only zeros for any other.
+        """The imaginary parts: a view of a complex array, which can be set, or read-only zeros if it is not complex.
 
         Examples
         --------

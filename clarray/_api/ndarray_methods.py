@@ -218,7 +218,7 @@ def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> No
 
 
 def choose(self: DeviceArray, *choices: Any, out: Any = None, mode: str = "raise") -> DeviceArray:
-    """Take each element from one of several arrays, by this array of their numbers. See `clarray.choose`.
+    """Take each element from one of several arrays, which this array of indices selects. See `clarray.choose`.
 
     Parameters
     ----------

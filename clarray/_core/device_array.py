@@ -226,7 +226,7 @@ class DeviceArray(Methods):
         return shape[0]
 
     def check_writeable(self, message: str = "assignment destination is read-only") -> None:
-        """Raise ValueError if the array is read-only, as a broadcast view or an array on read-only host memory is.
+        """Raise ValueError if the array is read-only, such as a broadcast view or an array on read-only host memory.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ def _attribute(name: str, summary: str, example: str) -> property:
 
 _DOCUMENTATION = """{summary}
 
-A number, which is what a reduction over all axes returns, has ``{name}`` as NumPy's scalar has. It waits for the value.
+Only scalars have ``{name}``, as in NumPy: for example the result of a reduction over all axes. It waits for the value.
 Any other array raises AttributeError.
 
 Examples

@@ -55,7 +55,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     a : array_like
         float16, float32 and complex64 are transformed in complex64, other dtypes in complex128.
     n : int, optional
-        Number of values along the axis. The axis is cropped or padded with zeros to it. None takes its extent.
+        Number of values along the axis. The axis is cropped or zero-padded to this length. None takes its extent.
     axis : int
     norm : {None, 'backward', 'ortho', 'forward'}
         Divisor of the forward and of the inverse transform. 'backward' and None: 1 and `n`. 'forward': `n` and 1.
@@ -201,7 +201,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     ----------
     a : array_like
     s : sequence of int, optional
-        Number of values along each axis. The axis is cropped or padded with zeros to it. -1 keeps the extent of an
+        Number of values along each axis. The axis is cropped or zero-padded to this length. -1 keeps the extent of an
         axis, and None, in place of the sequence, the extents of all.
     axes : sequence of int, optional
         Axes of the transform. None takes all. If `s` is given, `axes` must be given: NumPy deprecates otherwise.

@@ -210,8 +210,9 @@ def eig(a: Any) -> Any:
     Returns
     -------
     EigResult (eigenvalues, eigenvectors)
-        Eigenvalues (..., M), in no order, and eigenvectors (..., M, M), one in each column. Both are complex, as in
-        NumPy 2.5 and the Array API standard. Earlier releases of NumPy return real arrays if all eigenvalues are real.
+        Eigenvalues (..., M), in no particular order, and eigenvectors (..., M, M), one in each column. Both are
+        complex, as in NumPy 2.5 and the Array API standard. Earlier releases of NumPy return real arrays if all
+        eigenvalues are real.
 
     Raises
     ------
@@ -358,8 +359,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
     ----------
     a : (..., M, N) array_like
     rcond : (...) array_like of float, optional
-        Singular values up to this part of the largest one count as zero. None means 1e-15, or ``max(M, N)`` times the
-        epsilon if the device computes in float32.
+        Singular values up to this fraction of the largest one count as zero. None means 1e-15, or ``max(M, N)`` times
+        the epsilon if the device computes in float32.
     hermitian : bool
         Whether the matrices are Hermitian. A faster method computes their result.
     rtol : (...) array_like of float, optional
@@ -391,8 +392,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     a : (M, N) array_like
     b : (M,) or (M, K) array_like
     rcond : float, optional
-        Singular values up to this part of the largest one count as zero. None means ``max(M, N)`` times the epsilon of
-        the precision of the computation.
+        Singular values up to this fraction of the largest one count as zero. None means ``max(M, N)`` times the epsilon
+        of the precision of the computation.
 
     Returns
     -------
@@ -403,7 +404,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     Raises
     ------
     LinAlgError
-        The shapes do not fit, or the computation did not converge.
+        The shapes are incompatible, or the computation did not converge.
 
     Examples
     --------

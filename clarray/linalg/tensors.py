@@ -35,7 +35,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     Raises
     ------
     LinAlgError
-        The parts do not have the same number of elements, or there is no single solution.
+        The parts do not have the same number of elements, or there is no unique solution.
 
     Examples
     --------

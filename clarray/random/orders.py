@@ -114,7 +114,7 @@ class Orders(Uniform):
 
     @one_hold("out")
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> DeviceArray:
-        """Return a copy whose elements along an axis are in random order, in each line another one.
+        """Return a copy whose elements along an axis are in random order, independently in each line.
 
         Parameters
         ----------

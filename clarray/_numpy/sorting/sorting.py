@@ -362,7 +362,7 @@ def _has_nan(array: DeviceArray) -> bool:
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
 ) -> None:
-    """Put the element `kth` where a sort puts it, in place, see `clarray.partition`.
+    """Move the element at position `kth` of the sorted order to that position, in place, see `clarray.partition`.
 
     Examples
     --------
