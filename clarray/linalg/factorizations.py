@@ -210,9 +210,8 @@ def eig(a: Any) -> Any:
     Returns
     -------
     EigResult (eigenvalues, eigenvectors)
-        Eigenvalues (..., M), in no particular order, and eigenvectors (..., M, M), one in each column. Both are
-        complex, as in NumPy 2.5 and the Array API standard. Earlier releases of NumPy return real arrays if all
-        eigenvalues are real.
+        Eigenvalues (..., M), not sorted, and eigenvectors (..., M, M), one in each column. Both are complex, as in
+        NumPy 2.5 and the Array API standard. Earlier releases of NumPy return real arrays if all eigenvalues are real.
 
     Raises
     ------
