@@ -77,6 +77,17 @@ def test_pages_for_users_are_short() -> None:
     assert long == {}
 
 
+def test_the_script_of_the_tutorial_is_the_one_of_its_page() -> None:
+    tutorials = DOCS / "tutorials"
+    shown = re.search(r"```pycon\n(.*?)```", (tutorials / "numpy_to_clarray.md").read_text(), re.DOTALL)
+    assert shown is not None
+    printed = [line for line in shown[1].splitlines() if not line.startswith((">>>", "..."))]
+    script = subprocess.run(
+        [sys.executable, "script.py"], cwd=tutorials, capture_output=True, text=True, check=True, timeout=300
+    )
+    assert script.stdout.splitlines() == printed
+
+
 def test_names_in_pages_are_links(tmp_path: Path) -> None:
     """Names of clarray lead to the reference, settings to `clarray.config`, NumPy's objects to NumPy. Others warn."""
     pytest.importorskip("myst_parser")

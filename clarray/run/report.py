@@ -152,8 +152,8 @@ def _compare(with_python: Sequence[str], with_clarray: Sequence[str]) -> None:
     ours, our_status = _timed(with_clarray)
     faster, ratio = ("clarray", theirs / ours) if ours < theirs else ("python", ours / theirs)
     text = (
-        "\n  The program was run twice more, without its output and without a report. Whole processes, start and imports "
-        f"included:\n  {theirs:9.3f} s           python (status {their_status})\n"
+        "\n  The program was run twice more, without its output and without a report. Times of the whole processes:\n"
+        f"  {theirs:9.3f} s           python (status {their_status})\n"
         f"  {ours:9.3f} s           clarray run (status {our_status}), kernels found on disk\n"
         f"  {faster} was {ratio:.1f} times as fast."
     )
