@@ -1,7 +1,8 @@
-"""Runs the programs of docs/gallery, and writes for each a page with its picture and output, and a notebook.
+"""Run the programs of docs/gallery, and write for each a page with its picture, output and times, and a notebook.
 
-A program is what a reader would write: a docstring whose first line is its title, code, and ``plt.show()`` at the end.
-Sphinx shows the links of gallery/README.md as pictures that lead to the programs' pages.
+A program has a docstring whose first line is its title, a function ``compute`` with the numerical part, and below it
+the lines that print and draw, with ``plt.show()`` at the end. Sphinx shows the links of gallery/README.md as pictures
+that lead to the programs' pages. ``benchmarks/gallery_times.py`` writes the table of times in that file.
 """
 
 from __future__ import annotations
@@ -22,25 +23,30 @@ if TYPE_CHECKING:  # tests read the programs without Sphinx
     from sphinx.application import Sphinx
 
 PROGRAMS = Path(__file__).with_name("gallery")
+README = PROGRAMS / "README.md"
 
 
 def write(folder: Path) -> None:
-    """Write the page of each program, running those that have changed, or all if the package has."""
+    """Write the pages of programs that have changed, or of all programs if the package or README.md has changed."""
     made = folder / "gallery"
     made.mkdir(parents=True, exist_ok=True)
     package = max(path.stat().st_mtime for path in Path(clarray.__file__).parent.rglob("*.*") if path.is_file())
+    table = README.read_text()
     programs = sorted(PROGRAMS.glob("*.py"))
+    for path in made.iterdir():  # a page of a program that is gone is on no list, which Sphinx warns of
+        if path.stem not in {program.stem for program in programs}:
+            path.unlink()
     for program in programs:
         page = made / f"{program.stem}.rst"
-        changed = max(package, program.stat().st_mtime, Path(__file__).stat().st_mtime)
+        changed = max(package, *(path.stat().st_mtime for path in (program, README, Path(__file__))))
         if not page.exists() or page.stat().st_mtime < changed:
             printed = run(program, made / f"{program.stem}.png")
             (made / f"{program.stem}.ipynb").write_text(notebook(program.read_text()))
-            page.write_text(page_of(program, printed))
+            page.write_text(page_of(program, printed, times(table)))
 
 
 def parts(text: str) -> tuple[str, str, str]:
-    """Give a program's title, what it says about itself, and its code."""
+    """Return the title of a program, its description, and its code."""
     module = ast.parse(text)
     title, _, about = (ast.get_docstring(module) or "").partition("\n")
     code = "\n".join(text.splitlines()[module.body[0].end_lineno or 0 :])
@@ -48,7 +54,7 @@ def parts(text: str) -> tuple[str, str, str]:
 
 
 def run(program: Path, picture: Path) -> str:
-    """Execute a program; save its figure and give what it prints."""
+    """Execute a program, save its figure, and return what it prints."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -63,8 +69,15 @@ def run(program: Path, picture: Path) -> str:
     return printed.getvalue().rstrip()
 
 
-def page_of(program: Path, printed: str) -> str:
-    """Give the page of a program."""
+def times(readme: str) -> dict[str, str]:
+    """Return a sentence on the times of each program, by title, from the table of README.md if it has been measured."""
+    place = re.search(r"^Measured on (.*)\.$", readme, re.MULTILINE)
+    rows = re.findall(r"^\| ([^|]+) \| ([\d.e+-]+) \| ([\d.e+-]+) \| ([\d.e+-]+) \| .*\|$", readme, re.MULTILINE)
+    return {title: TIMES.format(*seconds, place and place[1]) for title, *seconds in rows}
+
+
+def page_of(program: Path, printed: str, times: dict[str, str]) -> str:
+    """Return the page of a program."""
     title, about, code = parts(program.read_text())
     return PAGE.format(
         name=program.stem,
@@ -73,6 +86,7 @@ def page_of(program: Path, printed: str) -> str:
         about=about,
         code=indented(code),
         printed=indented(printed),
+        times=times.get(title, ""),
     )
 
 
@@ -81,10 +95,10 @@ def indented(text: str) -> str:
 
 
 def notebook(text: str) -> str:
-    """Give a program as a notebook: a cell for each paragraph."""
+    """Return a program as a notebook with a cell for each paragraph. Functions and blocks stay whole."""
     title, about, code = parts(text)
     cells = [cell("markdown", f"# {title}\n\n{about.replace('``', '`')}")]
-    cells += [cell("code", paragraph.strip("\n")) for paragraph in code.split("\n\n")]
+    cells += [cell("code", paragraph) for paragraph in re.split(r"\n{2,}(?=\S)", code)]
     for number, one in enumerate(cells):
         one["id"] = f"cell-{number}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -100,7 +114,7 @@ def cell(kind: str, text: str) -> dict[str, object]:
 def thumbnails(text: str) -> str:
     """Return the gallery's list of programs as a list of pictures that lead to the programs' pages."""
     linked = re.sub(r"^- \[(.*)\]\((\w+)\.py\)$", THUMBNAIL, text, flags=re.MULTILINE)
-    return linked.replace("- [", "::::{container} gallery\n- [", 1) + "::::\n" if linked != text else text
+    return re.sub(r"(?:^- \[.*\n)+", r"::::{container} gallery\n\g<0>::::\n", linked, count=1, flags=re.MULTILINE)
 
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -115,6 +129,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 THUMBNAIL = r"- [![\1](../generated/gallery/\2.png)<br>\1](../generated/gallery/\2.rst)"
+
+TIMES = (
+    "Its function ``compute`` takes {1} s with clarray and {2} s with NumPy. The first run with clarray compiles the "
+    "kernels and takes {0} s. Measured on {3}."
+)
 
 PAGE = """\
 {title}
@@ -131,6 +150,8 @@ It prints:
 .. code-block:: text
 
 {printed}
+
+{times}
 
 The program: :download:`as a file <../../gallery/{name}.py>`, :download:`as a notebook <{name}.ipynb>`
 

@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,15 @@ def executed() -> Iterator[ModuleType]:
         yield importlib.import_module("executed")
     finally:
         sys.path.remove(str(DOCS))
+
+
+@pytest.fixture(scope="module")
+def gallery_times() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(DOCS.parent / "benchmarks"))
+    try:
+        yield importlib.import_module("gallery_times")
+    finally:
+        sys.path.remove(str(DOCS.parent / "benchmarks"))
 
 
 def pages() -> dict[str, Path]:
@@ -175,8 +185,46 @@ Some text.
     )
 
 
-def test_there_are_eight_programs() -> None:
-    assert len(PROGRAMS) == 8
+def test_the_gallery_lists_sixteen_programs_by_their_titles(gallery: ModuleType) -> None:
+    titles = {path.name: gallery.parts(path.read_text())[0] for path in PROGRAMS}
+    assert len(titles) == 16
+    listed = re.findall(r"^- \[(.+)\]\((\w+\.py)\)$", gallery.README.read_text(), re.MULTILINE)
+    assert {name: title for title, name in listed} == titles
+    assert [title for title, _ in listed] == sorted(titles.values())
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_without_matplotlib_a_program_names_the_package_in_one_line(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("matplotlib", "matplotlib.pyplot", "matplotlib.cbook"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SystemExit, match=r"^This program draws a picture: pip install matplotlib$"):
+        runpy.run_path(str(program), run_name="__main__")
+
+
+def test_the_table_of_times_reaches_the_pages(gallery: ModuleType, gallery_times: ModuleType) -> None:
+    rows = [(gallery_times.title(path), 1234.5, 0.000123, 0.0456) for path in PROGRAMS]
+    empty = gallery.README.read_text()
+    filled = gallery_times.with_section(
+        empty, gallery_times.table(rows, "a device, NumPy 2.4.6 on 2 cores, 2026-11-29")
+    )
+    assert gallery_times.with_section(filled, gallery_times.table(rows, "another device")).count("## Times") == 1
+    times = gallery.times(filled)
+    assert times.keys() == {title for title, *_ in rows}
+    (sentence,) = set(times.values())
+    for part in ("1.23e+03 s", "0.000123 s", "0.0456 s", "Measured on a device, NumPy 2.4.6 on 2 cores, 2026-11-29."):
+        assert part in sentence
+    assert sentence in gallery.page_of(PROGRAMS[0], "", times)
+    shown = gallery.thumbnails(filled)
+    assert shown.count("generated/gallery") == 32
+    assert shown.index("::::\n") < shown.index("## Times")  # the container of pictures ends before the table
+
+
+def test_the_table_of_times_is_whole(gallery: ModuleType) -> None:
+    """Programs that are new, or have another title, are to be measured: ``python benchmarks/gallery_times.py``."""
+    measured = gallery.times(gallery.README.read_text()).keys()
+    assert measured in (set(), {gallery.parts(path.read_text())[0] for path in PROGRAMS})
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
@@ -193,7 +241,7 @@ def test_a_program_is_a_notebook_too(program: Path, gallery: ModuleType) -> None
     assert first["source"][0] == f"# {title}\n"
     for cell in cells:
         ast.parse("".join(cell["source"]))  # no paragraph ends within a statement
-    assert "\n\n".join("".join(cell["source"]) for cell in cells) == code
+    assert "\n\n".join("".join(cell["source"]) for cell in cells) == code.replace("\n\n\n", "\n\n")
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)

@@ -4,20 +4,29 @@ A Gaussian, its gradient and a threshold by ``clarray.ndimage``. The grey pictur
 and sums are computed while the filter reads it. The photograph, of Grace Hopper by the US Navy, comes with matplotlib.
 """
 
-import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib.cbook import get_sample_data
-
 import clarray
 from clarray import ndimage
 
-with get_sample_data("grace_hopper.jpg") as file:
-    photo = clarray.array(plt.imread(file, format="jpg"))
+try:
+    import matplotlib.pyplot as plt
+    from matplotlib.cbook import get_sample_data
+except ImportError:
+    raise SystemExit("This program draws a picture: pip install matplotlib") from None
 
-red, green, blue = (photo[:, :, k].astype(np.float32) for k in range(3))
-grey = 0.299 * red + 0.587 * green + 0.114 * blue
-soft = ndimage.gaussian_filter(photo, 6, axes=(0, 1))
-edges = ndimage.gaussian_gradient_magnitude(grey, 1.5)
+with get_sample_data("grace_hopper.jpg") as file:
+    photo = plt.imread(file, format="jpg")
+
+
+def compute(np, ndimage):
+    """Return the blurred photograph and the strength of its edges."""
+    colours = np.asarray(photo)
+    red, green, blue = (colours[:, :, k].astype(np.float32) for k in range(3))
+    grey = 0.299 * red + 0.587 * green + 0.114 * blue
+    soft = ndimage.gaussian_filter(colours, 6, axes=(0, 1))
+    return soft, ndimage.gaussian_gradient_magnitude(grey, 1.5)
+
+
+soft, edges = compute(clarray, ndimage)
 print(photo.shape, photo.dtype, "strongest edge:", round(float(edges.max()), 2))
 
 figure, axes = plt.subplots(1, 3, figsize=(9, 4), layout="constrained")

@@ -4,26 +4,35 @@ A dark photograph whose grey levels are spread: ``bincount``, a running sum, and
 The photograph, of Grace Hopper by the US Navy, comes with matplotlib.
 """
 
-import matplotlib.pyplot as plt
-import numpy as np
-from matplotlib.cbook import get_sample_data
-
 import clarray
 
-with get_sample_data("grace_hopper.jpg") as file:
-    photo = clarray.array(plt.imread(file, format="jpg"))
-dark = (photo.mean(axis=2, dtype=np.float32) * 0.35 + 12).astype(np.uint8)
+try:
+    import matplotlib.pyplot as plt
+    from matplotlib.cbook import get_sample_data
+except ImportError:
+    raise SystemExit("This program draws a picture: pip install matplotlib") from None
 
-share = clarray.cumsum(clarray.bincount(dark.ravel(), minlength=256)) / dark.size
-levels = clarray.rint(255 * share).astype(np.uint8)
-equal = levels[dark]
+with get_sample_data("grace_hopper.jpg") as file:
+    photo = plt.imread(file, format="jpg")
+
+
+def compute(np):
+    """Return the dark picture and the equalised one, each with its histogram."""
+    dark = (np.asarray(photo).mean(axis=2, dtype=np.float32) * 0.35 + 12).astype(np.uint8)
+    before = np.bincount(dark.ravel(), minlength=256)
+    levels = np.rint(255 * np.cumsum(before) / dark.size).astype(np.uint8)
+    equal = levels[dark]
+    return dark, equal, before, np.bincount(equal.ravel(), minlength=256)
+
+
+dark, equal, before, after = compute(clarray)
 print("levels from", dark.min(), "to", dark.max(), "become", equal.min(), "to", equal.max())
 
 figure, axes = plt.subplots(2, 2, figsize=(7, 6), layout="constrained", height_ratios=(3, 1))
-titles = ("dark", "equalised")
-for (above, below), image, title in zip(axes.T, (dark, equal), titles, strict=True):
+drawn = (("dark", dark, before), ("equalised", equal, after))
+for (above, below), (title, image, counts) in zip(axes.T, drawn, strict=True):
     above.imshow(clarray.asnumpy(image), cmap="gray", vmin=0, vmax=255)
     above.set(title=title, xticks=[], yticks=[])
-    below.stairs(clarray.asnumpy(clarray.bincount(image.ravel(), minlength=256)), fill=True)
+    below.stairs(clarray.asnumpy(counts), fill=True)
     below.set(xlabel="grey level", yticks=[])
 plt.show()

@@ -4,26 +4,37 @@ Distances of all points to all centres by broadcasting, the nearest by ``argmin`
 weights.
 """
 
-import matplotlib.pyplot as plt
-import numpy as np
+import numpy
 
 import clarray
 
-rng = np.random.default_rng(5)
-middles = rng.uniform(-8, 8, (6, 2))
-host = middles[rng.integers(0, 6, 60_000)] + rng.normal(size=(60_000, 2))
-points = clarray.array(host.astype(np.float32))
-centres = points[:6].copy()
-for _ in range(40):
-    apart = points[:, None, :] - centres
-    nearest = (apart * apart).sum(axis=2).argmin(axis=1)
-    number = clarray.maximum(clarray.bincount(nearest, minlength=6), 1)
-    sums = [clarray.bincount(nearest, weights=points[:, k], minlength=6) for k in (0, 1)]
-    centres = (clarray.stack(sums, axis=1) / number[:, None]).astype(np.float32)
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    raise SystemExit("This program draws a picture: pip install matplotlib") from None
+
+rng = numpy.random.default_rng(5)
+middles = rng.uniform(-8, 8, (2, 6))
+drawn = middles[:, rng.integers(0, 6, 200_000)] + rng.normal(size=(2, 200_000))
+
+
+def compute(np):
+    """Return the centres of six clusters, and for each point the number of the nearest."""
+    x, y = np.array(drawn, dtype=np.float32)
+    centre_x, centre_y = x[:6], y[:6]
+    for _ in range(40):
+        nearest = ((x - centre_x[:, None]) ** 2 + (y - centre_y[:, None]) ** 2).argmin(axis=0)
+        number = np.maximum(np.bincount(nearest, minlength=6), 1)
+        centre_x = (np.bincount(nearest, x, 6) / number).astype(np.float32)
+        centre_y = (np.bincount(nearest, y, 6) / number).astype(np.float32)
+    return centre_x, centre_y, nearest
+
+
+centre_x, centre_y, nearest = compute(clarray)
 print("points in each cluster:", clarray.bincount(nearest, minlength=6))
 
 figure, axis = plt.subplots(figsize=(6.5, 5), layout="constrained")
-axis.scatter(*host[::20].T, c=clarray.asnumpy(nearest[::20]), s=4, cmap="tab10")
-axis.plot(*clarray.asnumpy(centres).T, "kx", markersize=10, markeredgewidth=3)
+axis.scatter(*drawn[:, ::50], c=clarray.asnumpy(nearest[::50]), s=4, cmap="tab10")
+axis.plot(clarray.asnumpy(centre_x), clarray.asnumpy(centre_y), "kx", markersize=10, markeredgewidth=3)
 axis.set(xlabel="x", ylabel="y", aspect="equal")
 plt.show()

@@ -4,24 +4,36 @@ Overlapping windows are a view that copies nothing, and ``rfft`` transforms all 
 the window on its way where clarray's own kernels do the transform.
 """
 
-import matplotlib.pyplot as plt
-import numpy as np
+import math
+
+import numpy
 
 import clarray
-from clarray.lib.stride_tricks import sliding_window_view
 
-rate, length, hop = 8000, 512, 128
-t = clarray.arange(4 * rate, dtype=np.float32) / rate
-rising = clarray.sin(2 * np.pi * (200 * t + 400 * t * t))
-wobbling = 0.5 * clarray.sin(2 * np.pi * (1500 * t + 20 * clarray.sin(4 * np.pi * t)))
-noise = 0.1 * clarray.random.default_rng(0).standard_normal(t.size, dtype=np.float32)
-sound = (rising + wobbling + noise).evaluate()
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    raise SystemExit("This program draws a picture: pip install matplotlib") from None
 
-windows = sliding_window_view(sound, length)[::hop]
-spectra = clarray.fft.rfft(windows * clarray.hanning(length).astype(np.float32), axis=1)
-decibels = 20 * clarray.log10(abs(spectra) + 1e-6)
+rate, length, hop = 8000, 512, 32
+noise = 0.1 * numpy.random.default_rng(0).standard_normal(4 * rate, dtype=numpy.float32)
+
+
+def compute(np):
+    """Return the loudness in decibels, by window and frequency."""
+    t = np.arange(4 * rate, dtype=np.float32) / rate
+    rising = np.sin(2 * math.pi * (200 * t + 400 * t * t))
+    wobbling = 0.5 * np.sin(2 * math.pi * (1500 * t + 20 * np.sin(4 * math.pi * t)))
+    sound = np.array(noise)
+    sound += rising + wobbling
+    windows = np.lib.stride_tricks.sliding_window_view(sound, length)[::hop]
+    spectra = np.fft.rfft(windows * np.hanning(length).astype(np.float32), axis=1)
+    return 10 * np.log10(spectra.real**2 + spectra.imag**2 + 1e-12)
+
+
+decibels = compute(clarray)
 loudest = decibels.argmax(axis=1) * rate / length
-print(len(windows), "windows; the loudest begins at", loudest[0], "Hz and ends at", loudest[-1])
+print(len(decibels), "windows; the loudest begins at", loudest[0], "Hz and ends at", loudest[-1])
 
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
 extent = (0, 4, 0, rate / 2)
