@@ -35,6 +35,8 @@ class Box(NamedTuple):
 class Explanation(str):
     """Describe the plan of an evaluation: text, with pictures for notebooks. The type of ``x.explain()``.
 
+    A prompt shows the expression and its launches. ``print`` shows the policies and the OpenCL source as well.
+
     Attributes
     ----------
     boxes : list of Box
@@ -76,10 +78,12 @@ class Explanation(str):
         return str.__str__(self)
 
     def __repr__(self) -> str:
-        return str(self)
+        """Return what fits a prompt: the expression and its launches."""
+        plan, policies, _ = str(self).partition("\npolicies")
+        return f"{plan}\nprint() also shows the policies and the OpenCL source." if policies else plan
 
     def _repr_pretty_(self, printer: object, cycle: bool) -> None:
-        getattr(printer, "text")(str(self))  # noqa: B009 - IPython's, which has no type here
+        getattr(printer, "text")(repr(self))  # noqa: B009 - IPython's, which has no type here
 
     def _repr_html_(self) -> str:
         """Return the picture, the launches, and the sources folded away."""

@@ -167,7 +167,13 @@ def test_an_explanation_shows_itself() -> None:
     x = array()
     found = ((x - x.mean()) * 2).explain()
     assert isinstance(found, str)
-    assert repr(found) == str(found)
+    shown, pointer = repr(found).rsplit("\n", 1)
+    assert str(found).startswith(shown)
+    assert all(launch in shown for launch in found.launches)
+    assert "Policy(" not in shown
+    assert "__kernel" not in shown
+    assert pointer.startswith("print()")
+    assert repr(x.evaluate().explain()) == str(x.evaluate().explain())  # nothing left to run
     assert [box.title for box in found.boxes if box.kind == "pass"] == ["multiply", "add"]
     assert len(found.launches) == len(re.findall(r"^  \d+\. ", found, re.M))
     page = ElementTree.fromstring(found._repr_html_())
