@@ -44,6 +44,6 @@ def test_taken_as_ndarrays_are(name: str) -> None:
 
 
 def test_saved(tmp_path: Path) -> None:
-    zarr.save(str(tmp_path / "x.zarr"), clarray.array(VALUES).get())
+    zarr.save(str(tmp_path / "x.zarr"), clarray.array(VALUES))
     found = clarray.asarray(zarr.load(str(tmp_path / "x.zarr")))
     np.testing.assert_array_equal(found, VALUES)
