@@ -102,7 +102,7 @@ def mean(
     if count == 0:
         shape = kept_shape(node.shape, axes, keepdims)
         if mask is None or 0 not in shape:  # NumPy counts what a mask lets through for each element of the result
-            callers.warn("Mean of empty slice.", RuntimeWarning)
+            callers.warn("Mean of empty slice", RuntimeWarning)
         found = full_node(np.nan, _FLOAT64, shape)
         return finished(ufunc_calls.cast(found, result), out)
     if node.dtype != work and (node.dtype.kind == "c" or wide_dtype(work) != work):
@@ -111,7 +111,7 @@ def mean(
     if mask is not None:
         found = _masked_mean(node, mask, axes, keepdims, work)
         if not selected:
-            _warn_of_none("Mean of empty slice.", found, _counting(mask, node.shape, axes, keepdims))
+            _warn_of_none("Mean of empty slice", found, _counting(mask, node.shape, axes, keepdims))
     elif axes:
         total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
         if work.kind == "c":
