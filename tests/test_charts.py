@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.scripts import import_script
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 DEVICE = {"name": "NVIDIA H200", "platform": "NVIDIA CUDA", "kind": "gpu"}
@@ -27,13 +26,9 @@ RATIOS = {
 
 
 @pytest.fixture
-def chart(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def chart(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("matplotlib")
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        yield importlib.import_module("chart")
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+    return import_script("benchmarks", "chart")
 
 
 def drawn(chart: ModuleType, monkeypatch: pytest.MonkeyPatch, name: str, run: dict[str, Any], path: Path) -> Any:

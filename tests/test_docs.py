@@ -1,20 +1,20 @@
-"""What docs/ runs and draws when it is built: its code fits its pages, its programs are programs and notebooks."""
+"""The documentation's code, links and programs: code fits the pages, programs are scripts and notebooks."""
 
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import os
 import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.scripts import import_script
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 COLUMNS = 110  # of code, which a page has room for at 1280 pixels (docs/_static/pages.css)
@@ -22,30 +22,18 @@ PROGRAMS = sorted((DOCS / "gallery").glob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def gallery() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(DOCS))
-    try:
-        yield importlib.import_module("gallery")
-    finally:
-        sys.path.remove(str(DOCS))
+def gallery() -> ModuleType:
+    return import_script("docs", "gallery")
 
 
 @pytest.fixture(scope="module")
-def executed() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(DOCS))
-    try:
-        yield importlib.import_module("executed")
-    finally:
-        sys.path.remove(str(DOCS))
+def executed() -> ModuleType:
+    return import_script("docs", "executed")
 
 
 @pytest.fixture(scope="module")
-def gallery_times() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(DOCS.parent / "benchmarks"))
-    try:
-        yield importlib.import_module("gallery_times")
-    finally:
-        sys.path.remove(str(DOCS.parent / "benchmarks"))
+def gallery_times() -> ModuleType:
+    return import_script("benchmarks", "gallery_times")
 
 
 def pages() -> dict[str, Path]:
@@ -61,7 +49,7 @@ def test_code_of_pages_fits_them() -> None:
 
 
 def test_pages_are_read_without_sphinx() -> None:
-    """What a code host shows as raw text stands only on pages that are made of another file."""
+    """Only pages that include another file have markup that a code host shows as raw text."""
     for name, path in pages().items():
         text = re.sub(r"^( *)```(?:text|console)\n.*?^\1```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
         made = name in ("project/changelog.md", "project/contributing.md")
@@ -204,7 +192,7 @@ def test_without_matplotlib_a_program_names_the_package_in_one_line(
 
 
 def test_the_table_of_times_reaches_the_pages(gallery: ModuleType, gallery_times: ModuleType) -> None:
-    rows = [(gallery_times.title(path), 1234.5, 0.000123, 0.0456) for path in PROGRAMS]
+    rows = [(gallery.parts(path.read_text())[0], 1234.5, 0.000123, 0.0456) for path in PROGRAMS]
     empty = gallery.README.read_text()
     filled = gallery_times.with_section(
         empty, gallery_times.table(rows, "a device, NumPy 2.4.6 on 2 cores, 2026-11-29")
@@ -246,7 +234,7 @@ def test_a_program_is_a_notebook_too(program: Path, gallery: ModuleType) -> None
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_notebooks_are_of_the_format(program: Path, gallery: ModuleType) -> None:
-    """What it does not have is an error: a code cell without outputs, a key of one's own."""
+    """The format's own validation rejects a code cell without outputs, and unknown keys."""
     nbformat = pytest.importorskip("nbformat")
     made = gallery.notebook(program.read_text())
     nbformat.validate(nbformat.reads(made, as_version=nbformat.NO_CONVERT), relax_add_props=False)

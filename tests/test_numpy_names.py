@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,18 +14,15 @@ import pytest
 
 import clarray
 from clarray._core import absent_names
+from tests.scripts import import_script
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PLACES = ["numpy", "ndarray", "linalg", "fft", "random", "Generator"]
 
 
 @pytest.fixture(scope="module")
-def names() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(DOCS))
-    try:
-        yield importlib.import_module("numpy_names")
-    finally:
-        sys.path.remove(str(DOCS))
+def names() -> ModuleType:
+    return import_script("docs", "numpy_names")
 
 
 @pytest.mark.parametrize("key", PLACES)

@@ -5,7 +5,6 @@ Each test looks at all names at once, in this process and in one without the com
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import operator
 import os
@@ -14,15 +13,14 @@ import pydoc
 import re
 import subprocess
 import sys
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import clarray
+from tests.scripts import import_script
 
 ROOT = Path(__file__).resolve().parents[1]
 # How many names may be without: what is left to write. Smaller is better, and 0 is the end.
@@ -32,18 +30,9 @@ MOST_WITHOUT_EXAMPLE = 11
 pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="the reference describes clarray.dask")
 
 
-@cache
-def docs_module(name: str) -> ModuleType:
-    sys.path.insert(0, str(ROOT / "docs"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(ROOT / "docs"))
-
-
 def public_objects() -> dict[str, Any]:
     """Every function, class, method and attribute with a page, as ``clarray.`` and its name give it."""
-    names = docs_module("reference").pages()
+    names = import_script("docs", "reference").pages()
     return {name: operator.attrgetter(name.partition(".")[2])(clarray) for name in names if "clarray.dask" not in name}
 
 
@@ -122,19 +111,19 @@ def test_the_text_of_a_function_is_its_name(name: str) -> None:
 
 
 def test_every_name_has_a_page() -> None:
-    assert docs_module("reference_gaps").without_page() == []
-    assert len(docs_module("reference").pages()) > 700
+    assert import_script("docs", "reference_gaps").without_page() == []
+    assert len(import_script("docs", "reference").pages()) > 700
 
 
 def test_the_page_of_chapters_lists_them_all_by_their_titles() -> None:
     """Sphinx warns of a chapter that is not listed, but not of a title that has changed."""
     listed = re.findall(r"^- \[(.+)\]\(generated/(\w+)\.rst\)", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
-    chapters = docs_module("reference").all_chapters()
+    chapters = import_script("docs", "reference").all_chapters()
     assert listed == [(chapter.title, page) for page, chapter in chapters.items()]
 
 
 def test_a_name_is_in_one_section() -> None:
-    chapters = docs_module("reference").all_chapters().values()
+    chapters = import_script("docs", "reference").all_chapters().values()
     names = [f"{c.module}.{name}" for c in chapters for section in c.sections.values() for name in section]
     assert "clarray.add" in names
     assert sorted(set(names)) == sorted(names)
@@ -142,8 +131,8 @@ def test_a_name_is_in_one_section() -> None:
 
 
 def test_parameters_are_described() -> None:
-    assert len(docs_module("reference_gaps").without_parameters()) <= MOST_WITHOUT_PARAMETERS
+    assert len(import_script("docs", "reference_gaps").without_parameters()) <= MOST_WITHOUT_PARAMETERS
 
 
 def test_examples_are_there() -> None:
-    assert len(docs_module("reference_gaps").without_example()) <= MOST_WITHOUT_EXAMPLE
+    assert len(import_script("docs", "reference_gaps").without_example()) <= MOST_WITHOUT_EXAMPLE

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,19 +11,9 @@ import pytest
 
 import clarray
 from clarray._engine.runtime import current_device
+from tests.scripts import import_script
 
-
-def of_the_benchmarks(name: str) -> ModuleType:
-    """A module that the benchmarks' commands find beside themselves."""
-    folder = str(Path(__file__).resolve().parents[2] / "benchmarks")
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(folder)
-
-
-WORKLOADS = of_the_benchmarks("workloads")
+WORKLOADS = import_script("benchmarks", "workloads")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,7 +58,7 @@ def test_differences_are_found() -> None:
     [("absent", 60.0, "KeyError: 'absent'"), ("numpy", 0.0, "no answer within 0 s"), ("numpy", 60.0, "exit status -9")],
 )
 def test_a_process_that_fails_says_why(tmp_path: Path, peer: str, limit: float, says: str) -> None:
-    module = of_the_benchmarks("worker")
+    module = import_script("benchmarks", "worker")
     worker = module.Worker(peer, "crc16", WORKLOADS.TINY, tmp_path, limit)
 
     def ready_and_killed() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,19 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.scripts import ROOT, import_script
+
 PROGRAMS = sorted((ROOT / "docs/gallery").glob("*.py"))
 RANDOM = "monte_carlo"  # draws numbers of its own on the device
 
 
 @pytest.fixture(scope="module")
-def gallery_times() -> Iterator[ModuleType]:
+def gallery_times() -> ModuleType:
     pytest.importorskip("matplotlib")
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    try:
-        yield importlib.import_module("gallery_times")
-    finally:
-        sys.path.remove(str(ROOT / "benchmarks"))
+    return import_script("benchmarks", "gallery_times")
 
 
 def results(gallery_times: ModuleType, program: Path) -> list[list[Any]]:
