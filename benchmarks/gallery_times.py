@@ -46,11 +46,6 @@ def computation(program: Path) -> Callable[..., Any]:
     return namespace["compute"]
 
 
-def title(program: Path) -> str:
-    """Return the title of a program: the first line of its docstring."""
-    return (ast.get_docstring(ast.parse(program.read_text())) or "").partition("\n")[0].rstrip(".")
-
-
 def arguments(compute: Callable[..., Any], library: str) -> list[Any]:
     """Import the modules of a library that `compute` asks for."""
     return [importlib.import_module(LIBRARIES[library][name]) for name in inspect.signature(compute).parameters]
@@ -88,12 +83,12 @@ def run_in_new_process(program: Path, library: str, caches: str) -> list[float]:
     return json.loads(done.stdout)
 
 
-def measure(program: Path) -> tuple[str, float, float, float]:
-    """Return a program's title, and the seconds of clarray's first run, of clarray's later runs, and of NumPy's."""
+def measure(program: Path) -> tuple[float, float, float]:
+    """Return the seconds of clarray's first run, and the medians of clarray's and NumPy's later runs."""
     with tempfile.TemporaryDirectory() as caches:
         first, *later = run_in_new_process(program, "clarray", caches)
         _, *numpys = run_in_new_process(program, "numpy", caches)
-    return title(program), first, statistics.median(later), statistics.median(numpys)
+    return first, statistics.median(later), statistics.median(numpys)
 
 
 def where() -> str:
@@ -144,17 +139,20 @@ def main() -> None:
     if options.child:
         print(json.dumps(run(Path(options.programs[0]), options.child)))
         return
+    sys.path.insert(0, str(GALLERY.parent))
+    import gallery  # the extension of the documentation that reads the programs
+
     programs = sorted(GALLERY.glob("*.py"))
     wanted = [p for p in programs if not options.programs or any(word in p.stem for word in options.programs)]
     rows = []
     for program in wanted:
-        rows.append(measure(program))
+        title, _, _ = gallery.parts(program.read_text())
+        rows.append((title, *measure(program)))
         print("{:<40} first run {:8.3f} s, later {:8.3f} s, NumPy {:8.3f} s".format(*rows[-1]), flush=True)
     section = table(sorted(rows), where())
     if wanted == programs:
-        readme = GALLERY / "README.md"
-        readme.write_text(with_section(readme.read_text(), section))
-        print(f"wrote the table of {readme}")
+        gallery.README.write_text(with_section(gallery.README.read_text(), section))
+        print(f"wrote the table of {gallery.README}")
     else:
         print(f"\n{section}")
 

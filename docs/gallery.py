@@ -31,18 +31,18 @@ def write(folder: Path) -> None:
     made = folder / "gallery"
     made.mkdir(parents=True, exist_ok=True)
     package = max(path.stat().st_mtime for path in Path(clarray.__file__).parent.rglob("*.*") if path.is_file())
-    table = README.read_text()
-    programs = sorted(PROGRAMS.glob("*.py"))
+    sentences = times(README.read_text())
+    programs = {path.stem: path for path in sorted(PROGRAMS.glob("*.py"))}
     for path in made.iterdir():  # a page of a program that is gone is on no list, which Sphinx warns of
-        if path.stem not in {program.stem for program in programs}:
+        if path.stem not in programs:
             path.unlink()
-    for program in programs:
+    for program in programs.values():
         page = made / f"{program.stem}.rst"
         changed = max(package, *(path.stat().st_mtime for path in (program, README, Path(__file__))))
         if not page.exists() or page.stat().st_mtime < changed:
             printed = run(program, made / f"{program.stem}.png")
             (made / f"{program.stem}.ipynb").write_text(notebook(program.read_text()))
-            page.write_text(page_of(program, printed, times(table)))
+            page.write_text(page_of(program, printed, sentences))
 
 
 def parts(text: str) -> tuple[str, str, str]:
@@ -76,8 +76,8 @@ def times(readme: str) -> dict[str, str]:
     return {title: TIMES.format(*seconds, place and place[1]) for title, *seconds in rows}
 
 
-def page_of(program: Path, printed: str, times: dict[str, str]) -> str:
-    """Return the page of a program."""
+def page_of(program: Path, printed: str, sentences: dict[str, str]) -> str:
+    """Return the page of a program. `sentences` has the times of each program, as `times` returns them."""
     title, about, code = parts(program.read_text())
     return PAGE.format(
         name=program.stem,
@@ -86,7 +86,7 @@ def page_of(program: Path, printed: str, times: dict[str, str]) -> str:
         about=about,
         code=indented(code),
         printed=indented(printed),
-        times=times.get(title, ""),
+        times=sentences.get(title, ""),
     )
 
 

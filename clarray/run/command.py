@@ -87,9 +87,7 @@ def _commands(asked: _Asked) -> tuple[list[str], list[str]]:
     program = asked.program
     option = {"file": [], "module": ["-m"], "command": ["-c"]}[program.kind]
     words = [*option, program.what, *program.arguments]
-    settings = [f"--{name}={value}" for name, value in asked.settings.items() if name != "strict"]
-    if asked.settings.get("strict"):
-        settings.append("--strict")
+    settings = [f"--{name}" if value is True else f"--{name}={value}" for name, value in asked.settings.items()]
     return [sys.executable, *words], [sys.executable, "-m", "clarray", "run", *settings, *words]
 
 
