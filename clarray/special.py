@@ -446,7 +446,7 @@ def _relative(x: Node, y: Node) -> Node:
 
 
 def _divergence(x: Node, y: Node, inside: Node, border: Operand) -> Node:
-    """Above zero a formula; another where only `x` is zero; elsewhere infinity, or NaN of a NaN."""
+    """Use one formula above zero and another if only `x` is zero. The rest is infinity, or NaN for NaN."""
     above = applied(np.logical_and, applied(np.greater, x, 0), applied(np.greater, y, 0))
     on_border = applied(np.logical_and, applied(np.equal, x, 0), applied(np.greater_equal, y, 0))
     known = applied(np.logical_and, applied(np.equal, x, x), applied(np.equal, y, y))

@@ -59,7 +59,7 @@ def test_version() -> None:
 
 @pytest.mark.parametrize(("theirs", "ours"), list(pairs()))
 def test_every_call_of_the_standards_is_possible(theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
-    """As many arguments by position, and the same names where an argument may be named."""
+    """Functions take as many positional arguments as the standard's, and arguments of the same names."""
     assert ours is not None
     wanted, have = (inspect.signature(f).parameters.values() for f in (theirs, ours))
     by_position = [p for p in wanted if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

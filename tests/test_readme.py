@@ -20,7 +20,7 @@ LINKS = re.findall(r"\]\(([^)]+)\)", README)
 
 @pytest.mark.parametrize("link", sorted(set(LINKS)))
 def test_links_are_files_of_the_repository(link: str) -> None:
-    """There is no host yet: an address would be an invented one."""
+    """The repository has no public address yet, so links lead to its files."""
     path, _, heading = link.partition("#")
     assert (ROOT / path).exists()
     assert not heading or heading in re.findall(r"^## (\w+)$", README.lower(), re.MULTILINE)

@@ -139,7 +139,7 @@ def wanted(path: Path) -> set[str]:
 
 
 def test_what_tests_need_is_in_an_extra() -> None:
-    """What nothing installs is never tested."""
+    """A package that no extra installs leaves its tests skipped."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     required = [
         *project["dependencies"],

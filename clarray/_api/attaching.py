@@ -351,7 +351,7 @@ def _with_boundary(name: str, method: Any) -> Any:
 
 
 def attached() -> dict[str, Any]:
-    """What `DeviceArray` has beside its own: functions, and properties."""
+    """Return the functions and properties that `DeviceArray` gets from other modules."""
     found: dict[str, Any] = operator_methods()
     found |= {name: as_method(name, function) for name, function in _METHODS.items()}
     found = {name: _with_boundary(name, method) for name, method in found.items()}

@@ -30,7 +30,7 @@ COLUMNS = "{:<22} {:>11} {:>11} {:>7} {:>8} {:>8}  {}"
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the table; rounding is judged by the sum of magnitudes of what was added."""
+    """A row of the table. Rounding is judged by the sum of the magnitudes of the addends."""
 
     label: str
     compute: Callable[..., Any]

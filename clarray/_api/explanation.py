@@ -1,4 +1,4 @@
-"""What `explain` returns: text that prompts show as lines, and notebooks as a picture and a table."""
+"""The result of `explain`: text that prompts show as lines, and notebooks as a picture and a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_DRAWN = 60  # boxes that a picture can hold
 
 
 class Box(NamedTuple):
-    """One value of the expression.
+    """A value of the expression.
 
     Parameters
     ----------

@@ -184,7 +184,7 @@ _FOLDS_OF_ONE: dict[np.ufunc, Callable[[Any], Any]] = {
 
 
 def _folded_alone(fold: Callable[[Any], Any] | None, node: Node) -> Node | None:
-    """As `_folded`, of an operation of a known number alone."""
+    """Do what `_folded` does, for an operation with a known number as its only operand."""
     if fold is None or not isinstance(node, Known) or type(node.value) not in (int, float):
         return None
     value = _rounded(fold(node.value), node.dtype)

@@ -1,4 +1,4 @@
-"""How NumPy finds clarray: ufuncs, functions, pickling."""
+"""The protocols by which NumPy calls clarray: ufuncs, functions, pickling."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
 
 
 def _only_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> DeviceArray | None:
-    """Where a call of ours writes that says nothing else, but for ``where=``; None of any other call."""
+    """Return the output of a call whose only keywords are ``out=`` and ``where=``; None for any other call."""
     out = kwargs.get("out")
     if type(out) is tuple and len(out) == 1:
         out = out[0]
@@ -114,7 +114,7 @@ def _only_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _place_of(ufunc: np.ufunc) -> str:
-    """Where users find a ufunc, which knows no more than its name; that alone for one of their own."""
+    """Return the dotted name by which users find a ufunc, or only the ufunc's name if it is a user's."""
     name = ufunc.__name__
     for module in ("numpy", "scipy.special"):
         found = getattr(sys.modules.get(module), name, None)

@@ -1,4 +1,4 @@
-"""What clarray may do on its own and how much it may take, decided by the user: `clarray.config`."""
+"""The user's settings, `clarray.config`: what clarray may do on its own, and how much memory it may use."""
 
 from __future__ import annotations
 

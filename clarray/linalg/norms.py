@@ -269,7 +269,7 @@ def _sum(values: Node, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
 
 
 def _wide(node: Node) -> Node:
-    """What is summed: of float16 the squares alone may be too large."""
+    """Return the operand of a sum in a wider dtype: the squares of float16 numbers may overflow."""
     wide = wide_dtype(node.dtype)
     return cast(node, wide) if node.dtype != wide else node
 

@@ -328,7 +328,7 @@ def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> Devic
 
 
 def chain_order(extents: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split each part of a chain of matrices, the i-th of shape ``extents[i : i + 2]``.
+    """Return the place to split each part of a chain of matrices, the i-th of shape ``extents[i : i + 2]``.
 
     Returns
     -------

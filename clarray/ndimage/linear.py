@@ -32,7 +32,7 @@ def _exact_in_float32(dtype: np.dtype, weights: np.ndarray, cval: Any) -> bool:
 
 
 def _work(x: np.dtype, out: np.dtype, weights: np.ndarray, cval: Any, device: Any) -> np.dtype:
-    """What a weighted sum is computed in: SciPy's double, or float32 where that is enough.
+    """Return the dtype of the computation of a weighted sum: SciPy's double, or float32 if that is enough.
 
     Integers are cut off from exactly the double that SciPy has, so they are summed in double, in its order,
     unless every sum is a whole number.

@@ -33,7 +33,7 @@ def _real(input: Any) -> DeviceArray:
 
 
 def _work(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: Any) -> np.dtype:
-    """What values are compared in: their own dtype, unless the constant beyond the ends is none of it."""
+    """Return the dtype of comparisons: that of the values, unless it cannot hold the constant beyond the ends."""
     if dtype.kind == "f":
         return wide_dtype(dtype)
     if dtype.kind == "b":

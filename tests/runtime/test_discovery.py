@@ -1,4 +1,4 @@
-"""Which devices are found and chosen, each time in a process of its own."""
+"""Discovery and choice of devices, each time in a new process."""
 
 from __future__ import annotations
 

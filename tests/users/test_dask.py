@@ -236,7 +236,7 @@ def test_what_holds_no_arrays_is_not_searched_for_long() -> None:
 
 
 def test_without_the_callback_results_are_pending() -> None:
-    """What the tests above ask is not so by itself."""
+    """Without the callback, the results that the tests above ask for are pending."""
     results._CALLBACK.unregister()
     try:
         found = dask.delayed(lambda: clarray.arange(10.0) + 1)().compute(scheduler="threads")

@@ -104,7 +104,7 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What only trying can tell; kept on disk under the device's identity, so that all processes plan alike."""
+    """Capabilities that only a trial can show. The device's identity names them on disk: all processes plan alike."""
 
     mended: bool = False  # PoCL's CPU name had to be replaced
     clang_builtins: bool = False

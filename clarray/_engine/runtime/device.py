@@ -200,7 +200,7 @@ class Device(Waiting):
 
     @cached_property
     def identity(self) -> str:
-        """What compiled programs depend on: versions of platform and driver, device, CPU and the user's settings."""
+        """The key of compiled programs: versions of platform and driver, device, CPU and the user's settings."""
         device = self.cl_device
         parts = (device.platform.version, device.driver_version, device.name, cpu_identity(), compiler_settings())
         return "|".join(part.strip() for part in parts if part)
@@ -233,7 +233,7 @@ class Device(Waiting):
 
     @property
     def sources(self) -> KeysView[str]:
-        """Of the programs that are kept."""
+        """Sources of the programs that are kept."""
         return self._programs.keys()
 
     def release_programs(self) -> None:

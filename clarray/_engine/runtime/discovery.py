@@ -1,4 +1,4 @@
-"""Which devices there are, and which one is meant.
+"""Find the devices, and select one by name, kind or index.
 
     platforms -> devices() -> find_device("part of a name" | index) -> current_device()
 

@@ -53,7 +53,7 @@ class Closed:
         self._message = message
 
     def error(self) -> RuntimeError:
-        """What every use raises."""
+        """The error that every use raises."""
         return self._kind(self._message)
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> NoReturn:

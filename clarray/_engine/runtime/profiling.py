@@ -218,7 +218,7 @@ class Profile:
 
 
 class _State:
-    """What every launch looks at: the profile in use, and the recording under way."""
+    """The profile in use and the current recording, which every launch checks."""
 
     __slots__ = ("recorder", "recording")
 

@@ -26,7 +26,7 @@ def _on_device(found: Any) -> Any:
 
 
 def _as_asked(found: Any) -> Any:
-    """What was read from text, which has no byte order: the array's dtype is what the caller asked for."""
+    """Move an array that was read from text to the device. Only the caller can have asked for a byte order."""
     if isinstance(found, np.ndarray) and not found.dtype.isnative:
         dtype_row(found.dtype)  # raises
     return _on_device(found)
@@ -196,7 +196,7 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: A
 
 
 def _members(named: dict[str, Any], allow_pickle: bool) -> dict[str, Any]:
-    """What NumPy is given by keyword; before 2.1 it takes `allow_pickle` for an array."""
+    """Return the keyword arguments for NumPy. Before 2.1 it takes `allow_pickle` for an array."""
     forbidden = {} if allow_pickle else {"allow_pickle": False}
     return forbidden | {name: asnumpy(value) for name, value in named.items()}
 

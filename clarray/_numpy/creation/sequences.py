@@ -36,7 +36,7 @@ def _positions(shape: tuple[int, ...], steps: tuple[int, ...], first: int = 0) -
 
 
 def _converted(array: DeviceArray, dtype: np.dtype, device: Any) -> DeviceArray:
-    """Convert; compute at once for a given device: what is pending takes the current one."""
+    """Convert an array, and compute it at once for a given device, because pending work takes the current one."""
     made = wrap(ufunc_calls.cast(array._node, dtype))
     if device is not None:
         with use_device(device):

@@ -265,7 +265,7 @@ def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
 
 
 def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelection:
-    """What indices along an axis name, each position of the other axes having its own."""
+    """Select elements along an axis, by separate indices for each position of the other axes."""
     if axis is not None:
         axis = normalize_axis(axis, array.ndim)
         if given.ndim != array.ndim:
@@ -439,19 +439,19 @@ def put_range(array: DeviceArray, start: int, step: int, count: int, values: Nod
 
 
 def values_for(array: DeviceArray, given: Any) -> Node:
-    """What is written to an array, on one axis."""
+    """Return the values of an assignment to an array, on one axis."""
     return _converted(given, array).reshape(-1)._node
 
 
 def _converted(given: Any, array: DeviceArray) -> DeviceArray:
-    """What is written to an array; scalars and lists are converted as NumPy does."""
+    """Convert the values of an assignment to an array, scalars and lists as NumPy does."""
     if not isinstance(given, DeviceArray | np.ndarray):
         given = np.array(given, array.dtype)
     return as_array(given, array.device)
 
 
 def cycled(values: Node, count: int) -> Node:
-    """One axis of values repeated, or cut off, to a length; one value stays as it is."""
+    """Repeat or cut values along one axis to a length. A single value stays as it is."""
     if values.size in (1, count):
         return values
     leaf = evaluate(values)

@@ -425,7 +425,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
 
 
 def _named(obj: Any) -> Any:
-    """What is to be left out: a lone number as an int, a slice as it is, anything else as an array."""
+    """Convert the argument of `delete`: a single number to an int, anything but a slice to an array."""
     if isinstance(obj, int | np.integer | slice) and not isinstance(obj, bool):
         return obj if isinstance(obj, slice) else operator.index(obj)
     found = obj if isinstance(obj, DeviceArray) else np.asarray(obj)

@@ -440,7 +440,7 @@ def _strides_of_block(shape: tuple[int, ...], parts: list[DeviceArray]) -> tuple
 
 
 def _depth(nested: Any) -> int | None:
-    """How deep the lists are; None where they are not all alike, are empty, or there is a tuple."""
+    """Return the depth of the lists; None if depths differ, a list is empty, or there is a tuple."""
     if isinstance(nested, tuple):
         return None
     if not isinstance(nested, list):
@@ -464,7 +464,7 @@ def _replaced(nested: Any, leaves: Iterator[Any]) -> Any:
 
 
 def _arranged(nested: Any, axis: int, ndim: int) -> tuple[View, Placed] | None:
-    """How nested blocks lie together, and where each begins; None where they do not fit."""
+    """Return the arrangement of nested blocks and the start of each; None if they do not fit together."""
     if not isinstance(nested, list):
         part = reshape(nested, (1,) * (ndim - nested.ndim) + nested.shape)
         return layout_of(part._node), [(part, (0,) * ndim)]

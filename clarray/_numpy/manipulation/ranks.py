@@ -1,4 +1,4 @@
-"""The number of axes and their lengths: reading them, adding axes, broadcasting; and converting dtypes."""
+"""Numbers of axes and their lengths, broadcasting, and conversion of dtypes."""
 
 from __future__ import annotations
 

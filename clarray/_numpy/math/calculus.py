@@ -126,7 +126,7 @@ def _neighbours(array: DeviceArray, axis: int) -> tuple[Node, Node]:
 
 
 def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
-    """What to add to each element, beside what its predecessors got, that its jump is small."""
+    """Return the correction of each element, beyond that of its predecessors, that makes its jump small."""
     high, rest = divmod(period, 2) if whole else (period / 2, 0)
     low = -high
     small = _add(applied(np.remainder, _subtract(jump, low), period), low)

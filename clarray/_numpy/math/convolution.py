@@ -162,7 +162,7 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
 
 
 def _not_finite(v: DeviceArray) -> list[int]:
-    """Which elements are NaN or infinite; waits for the answer."""
+    """Find the elements that are NaN or infinite, and wait for the answer."""
     if v.dtype.kind not in "fc":
         return []
     if np.isfinite(moments.at_hand(v)).all():

@@ -323,7 +323,7 @@ def _diagonal(array: DeviceArray, labels: list[Any], extents: dict[Any, int]) ->
 
 
 def _single(array: DeviceArray, labels: list[Any], result: list[Any], work: np.dtype) -> DeviceArray:
-    """One operand: a view, or a sum over some axes."""
+    """Compute with one operand: a view, or a sum over some axes."""
     axes = tuple(i for i, label in enumerate(labels) if label not in result)
     kept = [label for label in labels if label in result]
     if axes:

@@ -152,7 +152,7 @@ def _warn_of_none(message: str, found: Node, number: Callable[[], Node], least: 
 
 
 def _counting(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Callable[[], Node]:
-    """What grows how many elements a mask lets through, when it is asked: a second consumer stores the mask."""
+    """Return a function that counts the selected elements when called: a second consumer would store the mask."""
 
     def number() -> Node:
         spread = ufunc_calls.cast(ufunc_calls.broadcast(mask, shape), _INT64)

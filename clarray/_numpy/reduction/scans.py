@@ -205,7 +205,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 
 def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
-    """What goes before or after an array: a scalar stands for one slice."""
+    """Return the values before or after an array. A scalar stands for one slice."""
     part = as_array(value, array.device)
     if part.ndim == 0:
         part = broadcast_to(part, (*array.shape[:axis], 1, *array.shape[axis + 1 :]))

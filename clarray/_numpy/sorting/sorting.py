@@ -79,7 +79,7 @@ def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
 
 
 def _transposed(array: DeviceArray) -> DeviceArray:
-    """What sorts the other way round, as an expression that the sort reads; its own inverse."""
+    """Return the expression whose sorted order is the reverse. It is its own inverse, and the sort reads it."""
     return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
 
 

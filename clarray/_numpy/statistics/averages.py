@@ -222,7 +222,7 @@ def _degrees(
     weights: DeviceArray | None,
     importances: DeviceArray | None,
 ) -> float:
-    """What the sums of products are divided by."""
+    """Return the divisor of the sums of products."""
     if weights is None:
         return count - ddof
     whole = float(total.real)

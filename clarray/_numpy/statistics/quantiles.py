@@ -180,7 +180,7 @@ def nanmedian(
 
 
 def _valid(a: DeviceArray, axis: int) -> np.ndarray:
-    """How many elements of each line are not NaN, on the host; warns of lines without."""
+    """Count the elements of each line that are not NaN, on the host. Warn of lines that have none."""
     found = (a.shape[axis] - reductions.count_nonzero(_isnan(a), axis)).get()
     if not found.all():
         callers.warn("All-NaN slice encountered", RuntimeWarning)

@@ -1,4 +1,4 @@
-"""What the user can see of an evaluation: `explain`, `profile`, `show_config`."""
+"""Descriptions of an evaluation for users: `explain`, `profile`, `show_config`."""
 
 from __future__ import annotations
 

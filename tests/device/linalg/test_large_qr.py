@@ -176,7 +176,7 @@ def test_what_follows_from_singular_values_of_many_rows() -> None:
 
 
 def test_small_matrices_stay_with_who_had_them() -> None:
-    """What 20 launches are worth is a policy's."""
+    """A policy decides how large a matrix is worth 20 launches."""
     with in_blocks(), policy_changed("factorization", least_orthogonal=1000):
         clarray.linalg.qr(clarray.asarray(stack("float32", (50, 20))))
         with pytest.raises(Exception, match=r"numpy\.linalg\.qr"):
