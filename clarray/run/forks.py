@@ -1,7 +1,8 @@
 """Keep a program's arrays usable in processes that are forked from it.
 
 OpenCL does not survive a fork. A forked process has a copy of the host's memory, though, and its arrays get that memory
-on a device that it opens anew. So multiprocessing's workers can read the program's arrays, as NumPy's.
+on a device that it opens anew. So multiprocessing's workers can read the program's arrays, as NumPy's. Only PoCL can be
+opened again: with other runtimes, each use of an array in a forked process raises an error that names the fork.
 """
 
 from __future__ import annotations
@@ -10,9 +11,6 @@ import gc
 import os
 from typing import Any
 
-import numpy as np
-
-from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, leaf
@@ -21,7 +19,7 @@ from clarray.run.installation import options
 
 __all__ = ["keep_arrays_in_forks"]
 
-_alive: list[tuple[DeviceArray, Node, np.ndarray | None]] = []  # while the process forks: arrays and their elements
+_alive: list[tuple[DeviceArray, Node]] = []  # while the process forks: arrays in host memory, and their elements
 _inherited: list[Node] = []  # in a forked process: what lies in memory of its parent's, which stays
 _registered = False
 
@@ -43,17 +41,19 @@ def _collect() -> None:
             node = evaluate(each._node)
             assert node.memory is not None
             node.memory.device.synchronize()
-            _alive.append((each, node, None if node.memory.host is not None else asnumpy(each)))
+            if node.memory.host is not None:
+                _alive.append((each, node))
 
 
 def _adopt() -> None:
     """Give the arrays memory on this process's own device."""
     memories: dict[int, Any] = {}
-    for array, node, copied in _alive:
+    for array, node in _alive:
         old: Any = node.memory
-        if copied is not None:
-            continue  # reading it says that the device was opened before the fork
-        device = current_device()
+        try:
+            device = current_device()
+        except RuntimeError:  # an exception of this hook would be printed, and ignored: using the array raises it again
+            break
         if not device.capabilities.host_memory:
             continue
         _inherited.append(node)

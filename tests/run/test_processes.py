@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from clarray._engine.runtime import current_device
+
 from .conftest import needs_host_memory
 
 Run = Callable[..., object]
@@ -45,11 +47,25 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=needs_host_memory), "forkserver"])
+on_pocl = pytest.mark.skipif(not current_device().is_pocl, reason="only PoCL works in a forked process")
+
+
+@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=[needs_host_memory, on_pocl]), "forkserver"])
 @pytest.mark.skipif(sys.platform == "win32", reason="spawns alone")
 def test_multiprocessing(same: Run, write: Write, method: str) -> None:
     write("script.py", POOL)
     same("script.py", method)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="spawns alone")
+@pytest.mark.skipif(current_device().is_pocl, reason="PoCL works in a forked process")
+def test_another_runtime_names_the_fork(ours: Run, write: Write) -> None:
+    write("script.py", POOL)
+    outcome = ours("script.py", "fork")
+    assert outcome.status == 1  # type: ignore[attr-defined]
+    errors = outcome.errors  # type: ignore[attr-defined]
+    assert "start processes with multiprocessing's 'spawn' or 'forkserver'" in errors
+    assert "Exception ignored" not in errors
 
 
 def test_spawned_children_have_clarray(ours: Run, write: Write) -> None:
