@@ -49,6 +49,16 @@ def numpys_error_state() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def plain_text_from_processes() -> Iterator[None]:
+    """Keep colours out of what processes of tests print: tools colour it when a variable of CI (`CI=true`) or a user asks."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "PYTHON_COLORS", "MYPY_FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        patch.setenv("NO_COLOR", "1")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def a_file_of_its_own_for_who_needs_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What tests in another process ask for takes no free block from under a test that looks for it."""
     from clarray._engine.runtime import keeping
