@@ -50,7 +50,7 @@ def numpys_error_state() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def plain_text_from_processes() -> Iterator[None]:
-    """Keep colours out of what processes of tests print: tools colour it when a variable of CI (`CI=true`) or a user asks."""
+    """Keep colours out of what processes of tests print: tools use them where a variable asks, as `CI=true` does."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "PYTHON_COLORS", "MYPY_FORCE_COLOR"):
             patch.delenv(name, raising=False)

@@ -14,7 +14,8 @@ import pyopencl as cl
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, current_device, find_device, launch, profiling, use_device
+from clarray._engine.runtime import Device, current_device, errors, find_device, launch, profiling, use_device
+from clarray._engine.runtime import device as devices
 from clarray._engine.speedups import core, lend_opencl
 
 NAMES = {-5: "OUT_OF_RESOURCES", -36: "INVALID_COMMAND_QUEUE", -9999: "unknown error -9999"}
@@ -222,6 +223,26 @@ def test_a_driver_that_opens_nothing_more_says_so(device: Device, monkeypatch: p
     for _ in range(2):
         with pytest.raises(clarray.DeviceLostError, match="Start a new process"):
             clarray.ones(3, "float32", device=fresh)
+
+
+@pytest.mark.parametrize(("code", "kind"), [(-6, MemoryError), (-2, RuntimeError)])
+def test_a_device_that_its_driver_does_not_open(
+    device: Device, code: int, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As NVIDIA's in a process that may write only small files: the error names the limits that are set."""
+
+    def refuses(*args: Any, **kwargs: Any) -> None:
+        raise failure(code, "Context")
+
+    fresh = device.reset()
+    monkeypatch.setattr(devices, "_kept_for_good", [])
+    for limits, advice in (["ulimit -f: 1.00 KiB"], "ulimit -f: 1.00 KiB"), ([], "the vendor's own tool"):
+        monkeypatch.setattr(errors, "process_limits", lambda limits=limits: limits)
+        with monkeypatch.context() as patch:
+            patch.setattr(cl, "Context", refuses)
+            with pytest.raises(kind, match=advice):
+                clarray.ones(3, "float32", device=fresh)
+    assert float(clarray.ones(3, "float32", device=fresh).sum()) == 3.0
 
 
 def test_a_reset_by_name_and_in_the_list(fresh: Any) -> None:

@@ -38,6 +38,7 @@ from clarray._engine.runtime.errors import (
     is_out_of_memory,
     lost_message,
     reset_message,
+    unopened,
 )
 from clarray._engine.runtime.fair_lock import device_lock
 from clarray._engine.runtime.launch import Launched
@@ -185,9 +186,9 @@ class Device(Waiting):
         try:
             return cl.Context(devices)
         except cl.Error as error:
-            if not any(device.lost for device in _kept_for_good):
-                raise
-            raise DeviceLostError(beyond_reset_message(self, error)) from error
+            if any(device.lost for device in _kept_for_good):
+                raise DeviceLostError(beyond_reset_message(self, error)) from error
+            raise unopened(self, error) from error
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
         key = key_of("probe 6", self.identity, str(len(devices)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pyopencl as cl
 
-from clarray._engine.runtime.limits import in_units
+from clarray._engine.runtime.limits import in_units, process_limits
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -21,6 +21,7 @@ __all__ = [
     "is_out_of_memory",
     "lost_message",
     "reset_message",
+    "unopened",
 ]
 
 
@@ -98,6 +99,14 @@ def lost_message(device: Device, error: Exception, recent: Iterable[Launched]) -
 def reset_message(device: Device) -> str:
     """Say that an array is from before a reset."""
     return f"{device} was reset after this array was made, by clarray.reset: make the array again"
+
+
+def unopened(device: Device, error: cl.Error) -> Exception:
+    """Make the error for a device whose driver gives this process no context."""
+    limits = process_limits()
+    advice = f"raise the limits of this process ({', '.join(limits)})" if limits else "try the vendor's own tool on it"
+    kind = MemoryError if is_out_of_memory(error) else RuntimeError
+    return kind(f"the driver of {device} cannot open it ({error}): {advice}, or choose another device")
 
 
 def beyond_reset_message(device: Device, error: Exception) -> str:

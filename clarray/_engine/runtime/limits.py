@@ -100,6 +100,15 @@ def shortage(room: Room) -> Shortage | None:
     return next((Shortage(*each) for each in limits if each[1] < each[2]), None)
 
 
+def process_limits() -> list[str]:
+    """Return the limits on memory and on the size of files that are set for this process, as people read them."""
+    if sys.platform == "win32":
+        return []
+    kinds = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA, "ulimit -f": resource.RLIMIT_FSIZE}
+    limits = {name: resource.getrlimit(kind)[0] for name, kind in kinds.items()}
+    return [f"{name}: {in_units(limit)}" for name, limit in limits.items() if limit != resource.RLIM_INFINITY]
+
+
 def _free_bytes() -> int:
     """Return what the system can give without swapping; a very large number if it does not say."""
     if sys.platform == "linux":
