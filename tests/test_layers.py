@@ -280,3 +280,67 @@ def test_no_file_is_long() -> None:
     files = [p for f in folders for ext in ("py", "mako") for p in (ROOT / f).rglob(f"*.{ext}")]
     lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in files}
     assert {name: n for name, n in lengths.items() if n >= LONGEST} == {}
+
+
+def loops_in_blocks(tree: ast.AST) -> list[int]:
+    """Return the lines of loops that branch, in a block that holds a lock."""
+    found = []
+    pending: list[tuple[ast.AST, bool]] = [(tree, False)]
+    for node, inside in pending:
+        if inside and branches(node):
+            found.append(node.lineno)  # type: ignore[attr-defined]
+        if isinstance(node, ast.With):
+            inside |= any(LOCKS.search(ast.unparse(item.context_expr)) for item in node.items)
+        elif isinstance(node, ast.FunctionDef | ast.Lambda | ast.GeneratorExp):
+            inside = False
+        elif isinstance(node, ast.Try):
+            releases = any(".release()" in ast.unparse(each) for each in (*node.finalbody, *node.handlers))
+            pending += [(child, True) for child in node.body if releases]
+        pending += [(child, inside) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+LOCKS = re.compile(r"lock|hold|held", re.IGNORECASE)
+
+
+def branches(node: ast.AST) -> bool:
+    """Tell whether a loop jumps back to its head from a condition, too."""
+    if isinstance(node, ast.For):
+        return any(isinstance(each, ast.If | ast.Continue) for each in node.body)
+    if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp):
+        return any(each.ifs for each in node.generators)
+    return isinstance(node, ast.While)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_interrupt_of_a_loop_leaves_a_lock_held(module: str) -> None:
+    """Python 3.13.0 runs signal handlers at such a jump outside the block that the loop stands in."""
+    assert loops_in_blocks(ast.parse(FILES[module].read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with lock:\n    while y: z()",
+        "with device.lock:\n    if x:\n        while y: z()",
+        "try:\n    while y: z()\nfinally: lock.release()",
+        "with lock:\n    for y in x:\n        if y: z()",
+        "with lock:\n    y = [z for z in x if z]",
+    ],
+)
+def test_loops_in_blocks_are_found(source: str) -> None:
+    assert loops_in_blocks(ast.parse(source)) != []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "with suppress(KeyError):\n    while y: z()",
+        "with lock:\n    def f():\n        while y: z()",
+        "with lock:\n    for y in x: z(y)",
+        "with lock:\n    y = sum(z for z in x if z)",
+        "try:\n    while x: z()\nfinally: file.close()",
+    ],
+)
+def test_loops_elsewhere_are_left(source: str) -> None:
+    assert loops_in_blocks(ast.parse(source)) == []

@@ -147,12 +147,15 @@ class Config:
         """Note that so many more blocks have their calls checked."""
         with self._lock:
             self._checking += blocks
-            while self._switch is not None:
-                on = self._default["check_finite"] or self._checking > 0
-                if on == self._on:
-                    break
-                self._on = on  # before: a re-entrant call within the switch turns it back
-                self._switch(on)
+            self._settle()
+
+    def _settle(self) -> None:
+        while self._switch is not None:
+            on = self._default["check_finite"] or self._checking > 0
+            if on == self._on:
+                break
+            self._on = on  # before: a re-entrant call within the switch turns it back
+            self._switch(on)
 
     @property
     def show_device(self) -> bool:

@@ -32,8 +32,12 @@ class _Views(list[Any]):
     def prune(self) -> None:
         with graph_lock:
             count = len(self)  # others may append meanwhile
-            self[:count] = [view for view in self[:count] if view() is not None]
+            self[:count] = _alive(self[:count])
             self._left = len(self)
+
+
+def _alive(views: list[Any]) -> list[Any]:
+    return [view for view in views if view() is not None]
 
 
 known_to_core("_Views", _Views)

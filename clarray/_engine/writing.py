@@ -6,6 +6,7 @@ write themselves call `flush_readers` before.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from sys import getrefcount
 from weakref import ref
 
@@ -234,11 +235,14 @@ def share_with_host(*leaves: Node) -> None:
         if not memory.shared:
             flush_readers(memory)
             memory.shared = True
-            for each in (*leaves, *(view() for view in memory.views or ())):
-                if each is not None:
-                    each.flags |= EAGER
+            for each in (*leaves, *_alive(memory.views or ())):
+                each.flags |= EAGER
             memory.views = None
         memory.device.synchronize()
+
+
+def _alive(views: Iterable[Callable[[], Node | None]]) -> list[Node]:
+    return [node for node in (view() for view in views) if node is not None]
 
 
 def overlaps(operand: Node, target: Node, even_alike: bool = False) -> bool:

@@ -149,10 +149,14 @@ def prune(readers: list, keep: bool = False) -> None:
     """Drop readers that are dead or have been computed; `keep` one of them, to be counted."""
     with graph_lock:
         count = len(readers)  # others may append meanwhile
-        kept = [r for r in readers[:count] if (n := r()) is not None and n.memory is None]
+        kept = _pending(readers[:count])
         if keep and len(kept) < count:
             kept.append(_GONE)
         readers[:count] = kept
+
+
+def _pending(readers: list) -> list:
+    return [r for r in readers if (node := r()) is not None and node.memory is None]
 
 
 class Selecting(ref):
@@ -193,12 +197,16 @@ def pass_on(readers: list, memory: Any) -> None:
     """Let what was grown from a pending node, its readers, read the memory it has become."""
     with graph_lock:
         memory.readers.extend(r for r in list(readers) if r() is not None)
-        done: dict[int, Node] = {}
-        # Another thread may grow from a reader before that is regrown, so look again.
-        while new := [n for n in reversed(live_readers(readers)) if id(n) not in done]:
-            for node in new:  # operands before what uses them
-                regrow(node)
-                done[id(node)] = node
+        _regrow_all(readers)
+
+
+def _regrow_all(readers: list) -> None:
+    done: dict[int, Node] = {}
+    # Another thread may grow from a reader before that is regrown, so look again.
+    while new := [n for n in reversed(live_readers(readers)) if id(n) not in done]:
+        for node in new:  # operands before what uses them
+            regrow(node)
+            done[id(node)] = node
 
 
 def in_full(step: Callable[..., None], *args: Any) -> None:

@@ -155,7 +155,7 @@ class KernelCache:
         """
         with self.device.lock:
             now, kept = time.monotonic(), list(map(hash, list(self.device.sources)))
-            self._let_go = {source: at for source, at in self._let_go.items() if now - at < AGAIN}
+            self._let_go = _since(now - AGAIN, self._let_go)
             if 2 * sum(source in self._let_go for source in kept) > len(kept):
                 self._most_programs *= 2
             elif len(kept) >= self._most_programs:  # nobody has made room meanwhile
@@ -195,6 +195,10 @@ class KernelCache:
             self.prepared.clear()
         self.prepared[key] = value
         return value
+
+
+def _since(moment: float, times: dict[int, float]) -> dict[int, float]:
+    return {source: at for source, at in times.items() if at > moment}
 
 
 def _rendered(make: Callable[[*Args], Value], *args: *Args) -> Value:

@@ -317,12 +317,16 @@ def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
     if queue is not None:
         queue.finish()
     with _lock:
-        known = [d for d in Device.alive if not d.closed and d.__dict__.get("context") == context]
-        if not known:
+        device = _device_of(context)
+        if device is None:
             device = Device(queue.device if queue else context.devices[0], context=context)
             _adopted.append(device)
-            known = [device]
-    return known[0].adopt(buffer)
+    return device.adopt(buffer)
+
+
+def _device_of(context: cl.Context) -> Device | None:
+    known = (d for d in Device.alive if not d.closed and d.__dict__.get("context") == context)
+    return next(known, None)
 
 
 def held_at_fork(lock: Any) -> None:

@@ -101,8 +101,9 @@ def _keep_looking() -> None:
 def _round(wanted: dict[bool, bool], seen: dict[int, Seen]) -> dict[int, Seen]:
     """Look at all pools that have taken more than a little; no reference to them is kept."""
     with _lock:
-        pools = [pool for pool in _pools if pool.reserved > FEW]
-    return {id(pool): _look_at(pool, wanted[pool.in_host_memory], *seen.get(id(pool), (None, 0))) for pool in pools}
+        pools = list(_pools)
+    large = [pool for pool in pools if pool.reserved > FEW]
+    return {id(pool): _look_at(pool, wanted[pool.in_host_memory], *seen.get(id(pool), (None, 0))) for pool in large}
 
 
 def _look_at(pool: Pool, wanted: bool, before: object, rounds: int) -> Seen:

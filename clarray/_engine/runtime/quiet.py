@@ -107,7 +107,8 @@ def _give_back() -> None:
     os.close(terminal)
     with held:
         held.seek(0)
-        kept = [line for line in held if not re.fullmatch(_CHATTER, line.rstrip())]
+        lines = held.readlines()
+    kept = [line for line in lines if not re.fullmatch(_CHATTER, line.rstrip())]
     if kept:
         with contextlib.suppress(OSError):
             os.write(2, b"".join(kept))

@@ -160,7 +160,7 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         for root in roots:
             materialize_shared(root)
         cache = kernel_cache_of(device)
-        constants = [c for a in axes if a.steps for c in a.steps]
+        constants = [c for a in axes for c in a.steps or ()]
         operands = Operands([n for r in roots for n in (r.inputs or (r,))] + constants)
         bins = 1
         for axis in axes:

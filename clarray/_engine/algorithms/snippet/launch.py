@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from itertools import compress
 from math import prod
 from typing import Any
 
@@ -10,7 +12,7 @@ from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import Space, aligned, collapse
-from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf, replanned
+from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf, memory_of, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of
@@ -46,25 +48,28 @@ def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Seque
         Leaves of the snippet's dtypes, of `shape` unless they are passed whole. Their pending readers are evaluated
         before; where one overlaps an input otherwise than element for element, that is read first.
     """
+    is_whole = [r for _, _, r in snippet.inputs]
+    values = list(compress(inputs, map(operator.not_, is_whole)))
     with device.lock:
         for target in targets:
-            assert target.memory is not None
-            flush_readers(target.memory)
-        raw = [r for _, _, r in snippet.inputs]
-        values = [n for n, r in zip(inputs, raw, strict=True) if not r]
+            flush_readers(memory_of(target))
         for node in values:
             materialize_shared(node)
-        arrays = [_packed(n) for n, r in zip(inputs, raw, strict=True) if r]
+        arrays = list(map(_packed, compress(inputs, is_whole)))
         whole = [r for _, _, r in snippet.outputs]
         places = [_place(t, r, values) for t, r in zip(targets, whole, strict=True)]
         if all(shape):
             _launch(kernel_cache_of(device), snippet, values, arrays, places, shape).run()
         for place, target in zip(places, targets, strict=True):
-            if place is not target:
-                write(target, place)
+            _store(place, target)
         everyone = [*(i for v in values for i in (v.inputs or (v,))), *arrays, *targets]
         if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in everyone):
             device.synchronize()
+
+
+def _store(place: Node, target: Node) -> None:
+    if place is not target:
+        write(target, place)
 
 
 def _packed(node: Node) -> Node:

@@ -36,22 +36,29 @@ def run_raw(
         that may be written: that of pointers that are not const.
     """
     told = [p for p in source.parameters if p.space != "local"]
+    arrays = [a for a in arguments if isinstance(a, Node)]
+    written = [a for p, a in zip(told, arguments, strict=True) if isinstance(a, Node) and not p.const]
     with device.lock:
-        leaves = [evaluate(a) for a in arguments if isinstance(a, Node)]
-        for p, argument in zip(told, arguments, strict=True):
-            if isinstance(argument, Node) and not p.const:
-                flush_readers(memory_of(argument))
-        types: list[str] = []
-        given: list[Any] = []
-        for argument in arguments:
-            if isinstance(argument, Node):
-                types += ["buffer", "int64"]
-                given += [memory_of(argument).buffer, argument.offset * argument.dtype.itemsize]
-            else:
-                types.append(argument.dtype.name)
-                given.append(argument.item() if argument.dtype.char in "bBhHiIlLqQfd" else argument)
+        leaves = list(map(evaluate, arrays))
+        for array in written:
+            flush_readers(memory_of(array))
+        types, given = _passed(arguments)
         program = device.program(source.text(types, local_bytes), {source.name: types})
         nbytes = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
         program.kernel(source.name).launch(groups, local, given, nbytes=nbytes)
         if any(leaf.flags & EAGER or memory_of(leaf).shared for leaf in leaves):
             device.synchronize()
+
+
+def _passed(arguments: Sequence[Node | np.generic]) -> tuple[list[str], list[Any]]:
+    """Types and values of a kernel's arguments: of an array its buffer, and where it begins in bytes."""
+    types: list[str] = []
+    given: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, Node):
+            types += ["buffer", "int64"]
+            given += [memory_of(argument).buffer, argument.offset * argument.dtype.itemsize]
+        else:
+            types.append(argument.dtype.name)
+            given.append(argument.item() if argument.dtype.char in "bBhHiIlLqQfd" else argument)
+    return types, given
