@@ -18,7 +18,7 @@ from clarray._api.operator_table import operator_methods
 from clarray._api.operators import short_calls
 from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
-from clarray._core.device_array import DeviceArray, is_number, seen_as
+from clarray._core.device_array import DeviceArray, is_number, keeps_numbers, seen_as
 from clarray._core.host_fallback import method_with_host_fallback
 from clarray._core.numbers import NUMBER_ATTRIBUTES
 from clarray._core.own_frames import boundary, hide_own_frames
@@ -37,10 +37,12 @@ __all__: list[str] = []
 # Methods of Python's and NumPy's protocols ----------------------------------------------------------
 
 
+@keeps_numbers
 def __copy__(self: DeviceArray) -> DeviceArray:
     return creation.copy(self, "K")
 
 
+@keeps_numbers
 def __deepcopy__(self: DeviceArray, memo: Any) -> DeviceArray:
     return creation.copy(self, "K")
 

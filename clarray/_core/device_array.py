@@ -343,7 +343,8 @@ def keeps_numbers(function: Callable[..., DeviceArray]) -> Callable[..., DeviceA
         if not isinstance(made, DeviceArray) or made._node.shape:
             return made
         given = args[0] if args else kwargs[name]
-        return wrap(made._node) if isinstance(given, DeviceArray) and is_number(given) else made
+        number = is_number(given) if isinstance(given, DeviceArray) else is_numpys_scalar(given)
+        return wrap(made._node) if number else made
 
     return call
 

@@ -48,8 +48,10 @@ def publish_class(cls: type, module: str, name: str) -> None:
                 del each.__annotations__
             for method, member in list(vars(each).items()):
                 _remove_annotations(member)
-                if type(member) is FunctionType and member.__qualname__ == f"{written}.{method}":
-                    member.__module__, member.__qualname__ = module, f"{name}.{method}"
+                function = getattr(member, "__func__", member)
+                is_special = method.startswith("__") and "._" in str(getattr(function, "__module__", ""))
+                if type(function) is FunctionType and (is_special or function.__qualname__ == f"{written}.{method}"):
+                    function.__module__, function.__qualname__ = module, f"{each.__qualname__}.{method}"
 
 
 def publish_names(module: ModuleType, names: Iterable[str]) -> None:

@@ -85,6 +85,7 @@ def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
     return make_view(array, View(shape, contiguous(shape), 0), dtype)
 
 
+@keeps_numbers
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     """View a part of every element as another dtype. See `numpy.ndarray.getfield`.
 
@@ -152,7 +153,7 @@ def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     if not inplace:
         array = asarray(array)  # of a number an array, whose parts may be written
         lies = view_of(array)
-        return _swapped(array if lies.contiguous or lies.f_contiguous else array.copy())
+        return no_number(_swapped(array if lies.contiguous or lies.f_contiguous else array.copy()))
     array.check_writeable()
     with hold_for(array):
         array[...] = _swapped(array)

@@ -19,6 +19,7 @@ OPEN = {
     ),
     "a NaN's payload": ("float16", [0.0], [("v1 = xp.arccosh(v0)", "result"), ("v2 = v1.view('bool')", "")]),
     "a function that overflows float16 on its way": ("float16", [12.54], [("v1 = xp.i0(v0)", "result")]),
+    "a function that overflows float32 on its way": ("float32", [-90.3], [("v1 = xp.i0(v0)", "result")]),
     "a few bits of what is subnormal": (
         "float32",
         [-90],

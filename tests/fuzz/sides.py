@@ -166,7 +166,7 @@ class Moved(Side):
         many = self.rounding(statement) == "operands"
         if not many and not ("log1p(" in statement.text if dtype.kind == "c" else "i0(" in statement.text):
             return
-        wide = np.result_type(dtype, np.float32 if many or dtype.kind == "f" else np.clongdouble)
+        wide = np.result_type(dtype, np.float32 if many else np.float64 if dtype.kind == "f" else np.clongdouble)
         operands = {n: self.names[n] for n in statement.names.reads if isinstance(self.names.get(n), arrays)}
         wider = {n: v.astype(np.result_type(v.dtype, wide)) for n, v in operands.items()}
         if all(wider[n].dtype == v.dtype for n, v in operands.items()):

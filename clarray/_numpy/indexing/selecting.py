@@ -156,6 +156,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     for choice in choicelist:
         if weak_type(choice) is not None:  # an array by now in NumPy, of a dtype that must fit under 'same_kind'
             np.copyto(np.empty(1, dtype), np.array([choice]))
+    shapes = [condition.shape for condition in conditions] + [np.shape(choice) for choice in choicelist]
+    if weak_type(default) is not None and 0 in np.broadcast_shapes(*shapes):
+        default = 0  # whatever its size: no element takes it
     found = _node(default, dtype, device)
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.where(condition, _node(choice, dtype, device), found)
@@ -357,7 +360,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
         made = empty_like(array) if out is None else out
         made.real = round(array.real, decimals)
         made.imag = round(array.imag, decimals)
-        return made
+        return made if made.ndim or out is not None else made[()]
     scale = float(10 ** abs(decimals)) if abs(decimals) <= sys.float_info.max_10_exp else math.inf
     first, last = (np.multiply, np.true_divide) if decimals > 0 else (np.true_divide, np.multiply)
     if out is not None or kind == "b":  # each step is rounded to the dtype of what it is written to

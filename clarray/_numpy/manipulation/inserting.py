@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import array, as_array, empty
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, keeps_numbers
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
@@ -165,6 +165,7 @@ def _places(positions: Any, extent: int) -> tuple[Any, Any]:
     return numbers, ordered
 
 
+@keeps_numbers
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Return a view of an array without the zeros at its ends.
 

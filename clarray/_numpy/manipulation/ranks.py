@@ -237,7 +237,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     if is_numpys_scalar(x) and device is None:
         return x.astype(dtype)
     refuse_subclass(x)
-    return asarray(x, device=device).astype(dtype, copy=copy)
+    array = x if isinstance(x, DeviceArray) else asarray(x, device=device)
+    return array.astype(dtype, copy=copy, device=device)
 
 
 def ndim(a: Any) -> int:

@@ -392,7 +392,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
     node = array._node
     if node.dtype.kind not in "fc":
-        return array.copy("K") if copy and array is x else _value(array)
+        return _value(array.copy("K") if copy and array is x else array)
     dtype = np.dtype(f"f{node.dtype.itemsize // 2}") if node.dtype.kind == "c" else node.dtype
     limits = np.finfo(dtype)
     given = (nan, float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf)

@@ -283,6 +283,8 @@ def _columns(sample: Any) -> list[DeviceArray]:
         if not array.shape[1]:
             raise ValueError("the points have no coordinates")
         return [array[:, k] for k in builtins.range(array.shape[1])]
+    if not isinstance(sample, list | tuple) and rank_of(sample) == 0:  # one point on one axis
+        return [as_array(sample).reshape(1)]
     given = [as_array(c) for c in sample] if not isinstance(sample, DeviceArray) else [sample]
     if not given or given[0].ndim == 0:
         given = [as_array(sample)]
