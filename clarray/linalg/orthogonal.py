@@ -204,7 +204,10 @@ def cond(x: Any, p: Any) -> DeviceArray | None:
     array = _taken(x)
     if array is None or not array.size:
         return None
-    found = svd(array, False, False)
+    try:
+        found = svd(array, False, False)
+    except LinAlgError:  # of what is not finite: NumPy raises it too, or gives NaN from 2.5 on
+        return None
     if found is None:
         return None
     first, last = found[0][..., 0], found[0][..., -1]

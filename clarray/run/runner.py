@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import io
+import linecache
 import os
 import runpy
 import sys
@@ -52,6 +53,9 @@ class Program:
 
     def _load_command(self) -> tuple[CodeType, ModuleType]:
         self._begin("-c", "")
+        if sys.version_info >= (3, 13):  # whose tracebacks show the lines of such code
+            lines = self.what.splitlines(keepends=True)
+            linecache.cache["<string>"] = len(self.what), None, lines, "<string>"
         return compile(self.what, "<string>", "exec", dont_inherit=True), _main_module()
 
     def _load_file(self) -> tuple[CodeType, ModuleType]:

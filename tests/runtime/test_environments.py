@@ -87,7 +87,7 @@ _STREAMS_CLOSED = "[os.close(stream) for stream in range(3)]"
 _CHILDREN_IGNORED = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
 _NO_THREAD = """
 import threading
-def refuse(*given): raise RuntimeError("can't start new thread")
+def refuse(*given, **named): raise RuntimeError("can't start new thread")
 threading._start_new_thread = threading._start_joinable_thread = refuse
 """
 _ISOLATED = ("-I", "-OO", "-X", "utf8=0")  # neither PYTHONPATH nor docstrings

@@ -55,12 +55,14 @@ LISTED = {
     r"\.bincount\(\[2\*\*6[34]": "both refuse; NumPy reads the values as int64 first",
     r"\.einsum\(.*optimize=": "the order of one product is not optimized, so nothing reads `optimize`",
     r"\.permutation\(2\*\*6[34]": "refused; NumPy's range of 2**63 is empty",
-    r"\.dirichlet\(.*2\*\*6[34]": "both refuse",
+    r"\.dirichlet\(.*2\*\*6[34]": "both refuse; from NumPy 2.5 on with the same error",
     r"\.bytes\((-1|np\.nan)": "refused; NumPy gives no bytes for -1",
     r"\.integers\(.*\(2\*\*62, 0": "pending: the size is looked at when the values are computed",
     r"RandomState\(1\)\.(uniform\(0, -1|hypergeometric|negative_binomial)": "parameters are checked as Generator's",
     r"RandomState\(2\*\*": "seeds may have any number of bits",
 }
+# Rows of an older NumPy, or of memory that is the limited one of the host.
+NOT_EVERYWHERE = {pattern for pattern in LISTED if "dirichlet" in pattern or "tile|indices" in pattern}
 TENSORS = "xp.arange(6.0).reshape(2, 3), xp.arange(6.0).reshape(2, 3)"
 AXES = [
     *("(0, 0)", "[0, 1]", "([0, 1], [0, 1])", "([0], [-2])", "(range(2), range(2))", "(np.arange(2), np.arange(2))"),
@@ -81,7 +83,7 @@ def test_every_number(tier: str) -> None:
     used = {pattern for call in report for pattern in LISTED if re.search(pattern, call)}
     found = {call: unlike for call, unlike in report.items() if not any(re.search(each, call) for each in LISTED)}
     assert not found, listed(found)
-    assert used == set(LISTED), f"these rows list nothing: {set(LISTED) - used}"
+    assert used >= set(LISTED) - NOT_EVERYWHERE, f"these rows list nothing: {set(LISTED) - NOT_EVERYWHERE - used}"
 
 
 def report() -> dict[str, str]:
