@@ -32,6 +32,7 @@ from clarray._core.own_frames import hide_own_frames
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
+from clarray._engine.expr.result_layout import lies_alike
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.dtypes import DTYPES, HostOnly
 from clarray._engine.ops.promotion import resolve
@@ -386,7 +387,7 @@ def _apart(operand: Node, memory: Memory) -> None:
 def _become(array: DeviceArray, node: Node) -> DeviceArray:
     """Write a value to an array's memory, or let it be the value while there is none."""
     a = array._node
-    if a.memory is not None or array._base is not None:
+    if a.memory is not None or array._base is not None or not lies_alike(node, a):
         write(evaluate(a), node)
         return array
     if node.flags & EAGER or node.cost > build.COST_LIMIT:

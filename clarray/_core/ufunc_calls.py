@@ -16,7 +16,7 @@ from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node
 from clarray._engine.expr.overlap import k_order_strides
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import layout_of, lies_alike
 from clarray._engine.expr.view import View, broadcast_shapes, check_order, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
@@ -476,6 +476,9 @@ def _replace(array: Any, node: Node) -> Any:
     if build.selected(array._node) is None or build.selected(node) is None:  # else the same mask has selected both
         _check_fits(node.shape, array._node.shape)
     made = convert(node, array.dtype)
+    if not lies_alike(made, array._node):
+        write_leaf(evaluate(array._node), made)
+        return array
     if made.flags & EAGER or made.cost > build.COST_LIMIT:
         evaluate(made)
     array._node = made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray._engine.expr.node import CONST, INDEX, REDUCES, Node
+from clarray._engine.expr.node import CONST, INDEX, MASKED, REDUCES, Node
 from clarray._engine.expr.overlap import k_order_strides, reduced_strides
 from clarray._engine.expr.view import Shape, View, contiguous, ordered_strides
 from clarray._engine.ops.monoids import Reduction
@@ -19,6 +19,14 @@ def layout_of(node: Node) -> View:
     if node.memory is not None or node.op is INDEX:
         return view_of(node)
     return View(node.shape, result_strides(node))
+
+
+def lies_alike(one: Node, other: Node) -> bool:
+    """Tell whether two values of one shape have the same memory order."""
+    if (one.flags | other.flags) & MASKED or len(one.shape) < 2:  # what is selected has one axis
+        return True
+    steps = zip(one.shape, layout_of(one).strides, layout_of(other).strides, strict=True)
+    return all(extent < 2 or first == second for extent, first, second in steps)
 
 
 def result_strides(node: Node) -> Shape:

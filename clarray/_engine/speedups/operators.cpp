@@ -151,13 +151,42 @@ Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 
-// ``x op= y``: into the memory of x, or, while it has none, as its new value.
+// Whether no axis of a leaf steps farther than one before it; where elements repeat, any order will do.
+bool steps_in_c_order(PyObject* leaf) {
+    if (node.contiguous.of(leaf) == Py_True) return true;
+    PyObject *shape = node.shape.of(leaf), *strides = node.strides.of(leaf);
+    if (!shape || !strides) return false;
+    long long last = 0;
+    for (Py_ssize_t axis = PyTuple_GET_SIZE(shape); axis--;) {
+        const long long step = std::llabs(as_wide(PyTuple_GET_ITEM(strides, axis)));
+        if (as_wide(PyTuple_GET_ITEM(shape, axis)) == 1 || !step) continue;
+        if (step < last) return false;
+        last = step;
+    }
+    return true;
+}
+
+// Whether a value lies in C order since all that it is computed from does; false where that does not say it.
+bool lies_in_c_order(PyObject* of) {
+    if (node.memory.of(of) != Py_None) return steps_in_c_order(of);
+    if (as_long(node.flags.of(of)) & (REDUCES | MASKED)) return false;
+    PyObject* inputs = node.inputs.of(of);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject* input = PyTuple_GET_ITEM(inputs, i);
+        if (Py_TYPE(input) != known_type && !steps_in_c_order(input)) return false;
+    }
+    return true;
+}
+
+// ``x op= y``: into the memory of x, or, while it has none, as its new value, if that will lie as the old one.
 Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
     static Reference* const write = reference_of("write");
     const bool pending = node.memory.of(a) == Py_None;
     if (is_selection(a) || is_selection(b)) return Outcome::RARE;
     if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::RARE;
     if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::RARE;
+    const bool are_matrices = PyTuple_GET_SIZE(node.shape.of(a)) > 1 && PyTuple_GET_SIZE(node.shape.of(b));
+    if (pending && are_matrices && a != b && !(lies_in_c_order(a) && lies_in_c_order(b))) return Outcome::RARE;
     Ref made = grow_binary(loop, a, b);
     if (!made) return Outcome::FAILED;
     if (pending) {

@@ -268,7 +268,7 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     if any(k.shape != shape for k in arrays):
         raise ValueError("all keys need to be the same shape")
     if not shape:
-        return zeros((), _INT64, device=device)
+        return zeros((), _INT64, device=device)[()]  # NumPy has a number there
     at = normalize_axis_index(operator.index(axis), len(shape))
     if arrays[0].size < 2 or shape[at] < 2:
         return zeros(shape, _INT64, device=device)

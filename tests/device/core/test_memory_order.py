@@ -45,6 +45,9 @@ STATEMENTS = """
     x + c | x * f | x * r | x * r * f | (x + c) * f | x + x * 2 > 3 | xp.sin(x) | -i | i % 3 | i / 2 | divmod(i, 2)[1]
     ~i | xp.clip(x, f, r) | x.clip(2) | xp.isclose(x, 2) | xp.abs(x + 1j) | xp.angle(x + 1j) | (x + 1j).conj()
     x.imag | x.real * 2 | xp.isreal(x) | xp.isreal(x + 1j) | xp.iscomplex(x) | xp.sinc(x) | xp.fix(x)
+    (x + 0).__iadd__(c) | xp.sin(x).__imul__(f) | (x * 2).__itruediv__(r) | (x + 1).__ipow__(c)
+    (i + 1).__isub__(i.mT.mT)
+    (x + f).__iadd__(x) | (x + 0).__iadd__(c).__imul__(f) + x | x.cumsum(0).__iadd__(c) | x.sum(0).__iadd__(c[0])
     xp.heaviside(x, 1) | xp.lib.scimath.sqrt(-x) | x.round() | x.round(2) | i.round() | i.round(1) | i.round(-1)
     (x + 1j).round() | (x + 1j).round(1) | xp.where(x > 2, x, 0) | xp.where(x > 2, c, f) | xp.where(f > 2, x, r)
     xp.triu(x) | xp.tril(x, -1) | xp.nan_to_num(x) | xp.select([x > 2], [c], 0)

@@ -18,7 +18,7 @@ import clarray
 from ..closeness import skip_without_float64
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, SHARED_METHODS, fresh, sample
 
-pytestmark = pytest.mark.usefixtures("quick_builds")
+pytestmark = pytest.mark.usefixtures("quick_builds", "tier")
 
 DTYPES = ("float32", "int16", "uint64", "bool", "complex64")
 # Ways to a value without axes: arrays first, then numbers.
