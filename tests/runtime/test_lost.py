@@ -225,9 +225,11 @@ def test_a_driver_that_opens_nothing_more_says_so(device: Device, monkeypatch: p
             clarray.ones(3, "float32", device=fresh)
 
 
-@pytest.mark.parametrize(("code", "kind"), [(-6, MemoryError), (-2, RuntimeError)])
+@pytest.mark.parametrize(
+    ("code", "kind", "otherwise"), [(-6, MemoryError, "other processes"), (-2, RuntimeError, "the vendor's own tools")]
+)
 def test_a_device_that_its_driver_does_not_open(
-    device: Device, code: int, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+    device: Device, code: int, kind: type[Exception], otherwise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As NVIDIA's in a process that may write only small files: the error names the limits that are set."""
 
@@ -236,7 +238,7 @@ def test_a_device_that_its_driver_does_not_open(
 
     fresh = device.reset()
     monkeypatch.setattr(devices, "_kept_for_good", [])
-    for limits, advice in (["ulimit -f: 1.00 KiB"], "ulimit -f: 1.00 KiB"), ([], "the vendor's own tool"):
+    for limits, advice in (["ulimit -f: 1.00 KiB"], "ulimit -f: 1.00 KiB"), ([], otherwise):
         monkeypatch.setattr(errors, "process_limits", lambda limits=limits: limits)
         with monkeypatch.context() as patch:
             patch.setattr(cl, "Context", refuses)

@@ -104,7 +104,12 @@ def reset_message(device: Device) -> str:
 def unopened(device: Device, error: cl.Error) -> Exception:
     """Make the error for a device whose driver gives this process no context."""
     limits = process_limits()
-    advice = f"raise the limits of this process ({', '.join(limits)})" if limits else "try the vendor's own tool on it"
+    if limits:
+        advice = f"raise the limits of this process ({', '.join(limits)})"
+    elif is_out_of_memory(error):
+        advice = "other processes may have taken its memory: end them"
+    else:
+        advice = "see whether the vendor's own tools find it"
     kind = MemoryError if is_out_of_memory(error) else RuntimeError
     return kind(f"the driver of {device} cannot open it ({error}): {advice}, or choose another device")
 
