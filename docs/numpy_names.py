@@ -230,7 +230,7 @@ list which functions of `linalg` and `fft` run on the host.
 clarray does not implement names for text, dates, records and other data that no device holds. Each of these names gives
 NumPy's own object: `clarray.datetime64` is `numpy.datetime64`, and `import clarray.polynomial` imports
 `numpy.polynomial`. NumPy's functions raise TypeError for a device array, unless `clarray.config.host_fallback` allows
-the host. NumPy's classes convert a device array with `np.asarray`.
+the host. NumPy's classes call `np.asarray` on a device array.
 """
 
 TABLE = """
