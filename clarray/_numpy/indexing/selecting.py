@@ -156,10 +156,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     for choice in choicelist:
         if weak_type(choice) is not None:  # an array by now in NumPy, of a dtype that must fit under 'same_kind'
             np.copyto(np.empty(1, dtype), np.array([choice]))
-    shapes = [condition.shape for condition in conditions] + [np.shape(choice) for choice in choicelist]
-    if weak_type(default) is not None and 0 in np.broadcast_shapes(*shapes):
-        default = 0  # whatever its size: no element takes it
-    found = _node(default, dtype, device)
+    try:
+        found = _node(default, dtype, device)
+    except OverflowError:
+        if 0 not in np.broadcast_shapes(*map(np.shape, (*condlist, *choicelist))):
+            raise
+        found = _node(0, dtype, device)  # no element takes it
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.where(condition, _node(choice, dtype, device), found)
     return no_number(ufunc_calls.in_order(found, "C"))

@@ -38,6 +38,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "select": lambda xp: xp.select([xp.asarray(F) > 8, xp.asarray(F) > 3], [xp.asarray(F), -F], 1),
     "select, broadcast": lambda xp: xp.select([xp.asarray(A) > 5, True], [F[0], xp.asarray(A[:, :1].astype(np.int16))]),
     "select, ints": lambda xp: xp.select([xp.asarray(A) % 2 == 0], [np.int8(3)], 2),
+    "select, of nothing": lambda xp: xp.select([xp.asarray(A)[:0] > 5], [xp.asarray(A)[:0]], 2**70),
     "select, ints beside uint8": lambda xp: xp.select(
         [xp.asarray(A) > 5] * 2, [xp.asarray(A.astype(np.uint8)), 3], True
     ),
