@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clarray._engine.runtime.profile_views import escaped
+from clarray._engine.runtime.profile_views import TEXT_STYLE, escaped
 
 __all__ = ["Box", "Explanation"]
 
@@ -90,7 +90,7 @@ class Explanation(str):
         rows = "".join(f"<li><code>{escaped(line)}</code></li>" for line in self.launches)
         ran = f"<ol>{rows}</ol>" if rows else "<p>Nothing is left to run.</p>"
         folded = "".join(
-            f"<details><summary>{escaped(title)}</summary><pre>{escaped(text)}</pre></details>"
+            f'<details><summary>{escaped(title)}</summary><pre style="{TEXT_STYLE}">{escaped(text)}</pre></details>'
             for title, text in (
                 ("Policies", "\n".join(f"{name}: {policy}" for name, policy in self.policies.items())),
                 *((f"OpenCL source {number}", source) for number, source in enumerate(self.sources, 1)),

@@ -16,7 +16,7 @@ from clarray._core.host_policy import config
 from clarray._core.printing import array_repr, indexed, part
 from clarray._engine.expr.node import CONST, MASKED
 from clarray._engine.runtime.limits import in_units
-from clarray._engine.runtime.profile_views import escaped
+from clarray._engine.runtime.profile_views import TEXT_STYLE, escaped
 
 __all__ = ["html", "png", "thumbnail"]
 
@@ -26,7 +26,6 @@ _COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's colour types by the number of chann
 
 _TABLE = "border-collapse:collapse;margin:0 0 .4em 0"
 _CELL = "text-align:left;padding:0 1em 0 0;border:none;font-family:monospace"
-_TEXT = "margin:0;max-height:24em;overflow:auto;line-height:1.2"
 
 
 def html(array: DeviceArray) -> str:
@@ -47,7 +46,7 @@ def html(array: DeviceArray) -> str:
     )
     is_image = array.dtype == np.uint8 and array.ndim == 3
     picture = thumbnail(array) if config.thumbnails is True or (config.thumbnails and is_image) else ""
-    text = "" if picture and is_image else f'<pre style="{_TEXT}">{escaped(array_repr(array))}</pre>'
+    text = "" if picture and is_image else f'<pre style="{TEXT_STYLE}">{escaped(array_repr(array))}</pre>'
     return f'<div class="{kind}"><table style="{_TABLE}">{lines}</table>{picture}{text}</div>'
 
 

@@ -203,9 +203,9 @@ def _children_waited_for() -> Iterator[None]:
         yield
         return
     libc, block = _c_library(), object()
-    _compilers.add(block)
-    libc.signal(signal.SIGCHLD, signal.SIG_DFL)
-    try:
+    try:  # an interrupt may come at each call
+        _compilers.add(block)
+        libc.signal(signal.SIGCHLD, signal.SIG_DFL)
         yield
     finally:
         _compilers.discard(block)

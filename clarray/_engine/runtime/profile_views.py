@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clarray._engine.runtime.profiling import Profile, Record
 
-__all__ = ["counts", "escaped", "html", "text", "timeline"]
+__all__ = ["TEXT_STYLE", "counts", "escaped", "html", "text", "timeline"]
 
 _COLUMNS = ("", "what", "times", "bytes", "ms", "GB/s", "where")
 _NUMBERS = frozenset(("times", "bytes", "ms", "GB/s"))
@@ -68,6 +68,10 @@ def text(profile: Profile) -> str:
         for kind, name, times, size, ms, rate, where in [_COLUMNS, *rows]
     ]
     return "\n".join(lines + _totals(profile))
+
+
+# Of text as it stands. Said in full: a page made of a notebook (nbconvert) has no style of its own for it.
+TEXT_STYLE = "margin:0;max-height:24em;overflow:auto;line-height:1.2;font-family:monospace;white-space:pre"
 
 
 def escaped(text: str) -> str:

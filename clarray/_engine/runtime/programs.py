@@ -168,8 +168,8 @@ class Program:
     def on_trial(self, queue: Queue) -> Iterator[None]:
         """For a block that uses what is stored for a queue and has not been seen to work."""
         trials, key = trials_of(self._device.program_cache), self._key(queue)
-        trials.begin(key)
         try:
+            trials.begin(key)
             yield
         finally:
             trials.end(key)

@@ -142,13 +142,13 @@ _compiled = _Compiled()
 @contextlib.contextmanager
 def compiling(name: str) -> Iterator[None]:
     """For a block that compiles kernels and is waited for: a line says so, when that has taken long already."""
-    _compiled.at_once += 1  # with the look at it one step, as nothing is called
-    outermost = _compiled.at_once == 1
-    shown = outermost and not _compiled.bars and _compiled.seconds > _PATIENCE_SECONDS and _shown()
-    start = time.perf_counter()
-    if shown:
-        _write(f"clarray compiles kernel {_compiled.kernels + 1}, {name} ({_compiled.seconds:.0f} s so far)")
+    start, shown = time.perf_counter(), False
     try:
+        _compiled.at_once += 1  # with the look at it one step, as nothing is called
+        outermost = _compiled.at_once == 1
+        shown = outermost and not _compiled.bars and _compiled.seconds > _PATIENCE_SECONDS and _shown()
+        if shown:
+            _write(f"clarray compiles kernel {_compiled.kernels + 1}, {name} ({_compiled.seconds:.0f} s so far)")
         yield
     finally:
         _compiled.at_once -= 1

@@ -111,7 +111,7 @@ def test_a_number_is_one_line() -> None:
 def test_elements_are_aligned_in_a_box_that_fits() -> None:
     page = ElementTree.fromstring(clarray.ones((300, 3))._repr_html_())
     (text,) = page.iter("pre")
-    assert {"max-height:24em", "overflow:auto"} <= set(text.attrib["style"].split(";"))
+    assert {"max-height:24em", "overflow:auto", "font-family:monospace"} <= set(text.attrib["style"].split(";"))
     for cell in page.iter("td"):
         assert "font-family:monospace" in cell.attrib["style"]
 
