@@ -6,7 +6,6 @@ write themselves call `flush_readers` before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from sys import getrefcount
 from weakref import ref
 
@@ -235,14 +234,10 @@ def share_with_host(*leaves: Node) -> None:
         if not memory.shared:
             flush_readers(memory)
             memory.shared = True
-            for each in (*leaves, *_alive(memory.views or ())):
+            for each in (*leaves, *filter(None, (view() for view in memory.views or ()))):
                 each.flags |= EAGER
             memory.views = None
         memory.device.synchronize()
-
-
-def _alive(views: Iterable[Callable[[], Node | None]]) -> list[Node]:
-    return [node for node in (view() for view in views) if node is not None]
 
 
 def overlaps(operand: Node, target: Node, even_alike: bool = False) -> bool:

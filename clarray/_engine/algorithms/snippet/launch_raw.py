@@ -42,23 +42,23 @@ def run_raw(
         leaves = list(map(evaluate, arrays))
         for array in written:
             flush_readers(memory_of(array))
-        types, given = _passed(arguments)
+        types, values = _types_and_values(arguments)
         program = device.program(source.text(types, local_bytes), {source.name: types})
         nbytes = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
-        program.kernel(source.name).launch(groups, local, given, nbytes=nbytes)
+        program.kernel(source.name).launch(groups, local, values, nbytes=nbytes)
         if any(leaf.flags & EAGER or memory_of(leaf).shared for leaf in leaves):
             device.synchronize()
 
 
-def _passed(arguments: Sequence[Node | np.generic]) -> tuple[list[str], list[Any]]:
-    """Types and values of a kernel's arguments: of an array its buffer, and where it begins in bytes."""
+def _types_and_values(arguments: Sequence[Node | np.generic]) -> tuple[list[str], list[Any]]:
+    """Return the types and the values of a kernel's arguments: of an array its buffer, and where it begins in bytes."""
     types: list[str] = []
-    given: list[Any] = []
+    values: list[Any] = []
     for argument in arguments:
         if isinstance(argument, Node):
             types += ["buffer", "int64"]
-            given += [memory_of(argument).buffer, argument.offset * argument.dtype.itemsize]
+            values += [memory_of(argument).buffer, argument.offset * argument.dtype.itemsize]
         else:
             types.append(argument.dtype.name)
-            given.append(argument.item() if argument.dtype.char in "bBhHiIlLqQfd" else argument)
-    return types, given
+            values.append(argument.item() if argument.dtype.char in "bBhHiIlLqQfd" else argument)
+    return types, values
