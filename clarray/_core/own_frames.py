@@ -19,9 +19,10 @@ from typing import Any, TypeVar
 from clarray._core.public_names import publish_names
 from clarray._engine.speedups import called_by_core, core
 
-__all__ = ["boundary", "hide_own_frames", "is_own_file", "serve_boundaries", "setting"]
+__all__ = ["boundary", "hide_own_frames", "is_own_file", "serve_boundaries", "setting", "with_boundaries"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _DRIVERS = frozenset(("mako", "pyopencl", "pytools"))  # packages that clarray itself calls: their errors are its own
@@ -132,3 +133,11 @@ def serve_boundaries(module: ModuleType, names: Iterable[str]) -> None:
         if type(function) is FunctionType and is_own_file(function.__code__.co_filename):
             setattr(module, name, made.setdefault(id(function), boundary(function)))
     publish_names(module, names)
+
+
+def with_boundaries(cls: Class) -> Class:
+    """Decorator: replace the public methods of a class by methods whose errors have no frames of clarray's."""
+    for name, method in list(vars(cls).items()):
+        if type(method) is FunctionType and not name.startswith("_"):
+            setattr(cls, name, boundary(method))
+    return cls

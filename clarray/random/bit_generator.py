@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.own_frames import with_boundaries
 from clarray.random.nodes import Start, shape_of, words
 
 __all__ = ["STREAM_BLOCKS", "Philox4x32", "SeedSequence", "State"]
@@ -27,6 +28,7 @@ class State(NamedTuple):
     counter: int
 
 
+@with_boundaries
 class Philox4x32:
     """Compute random bits from a key and a counter by Philox4x32-10 (Salmon et al., SC'11).
 

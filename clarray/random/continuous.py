@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._core.own_frames import with_boundaries
 from clarray._core.writes import one_hold
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import Source, apply
@@ -15,6 +16,7 @@ from clarray.random.single_numbers import gives_numbers
 __all__ = ["Continuous"]
 
 
+@with_boundaries
 class Continuous(Source):
     """Draw numbers that a formula computes from one or two simple random numbers per element.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._core.own_frames import with_boundaries
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import FLOAT64, INT64, Source, apply, check, given
 from clarray.random.single_numbers import gives_numbers
@@ -16,6 +17,7 @@ __all__ = ["Discrete"]
 LARGEST = 9.2e18  # whole numbers beyond do not fit int64
 
 
+@with_boundaries
 class Discrete(Source):
     """Draw whole numbers.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._core.own_frames import with_boundaries
 from clarray._core.writes import one_hold
 from clarray.random.draws import Draw, Number, Source, apply
 from clarray.random.single_numbers import gives_numbers
@@ -14,6 +15,7 @@ from clarray.random.single_numbers import gives_numbers
 __all__ = ["Gammas"]
 
 
+@with_boundaries
 class Gammas(Source):
     """Draw gamma variates, and numbers computed from them; parameters as in `Continuous`."""
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clarray._core.own_frames import with_boundaries
 from clarray.random.bit_generator import Philox4x32
 from clarray.random.continuous import Continuous
 from clarray.random.discrete import Discrete
@@ -16,6 +17,7 @@ from clarray.random.orders import Orders
 __all__ = ["Generator", "default_rng"]
 
 
+@with_boundaries
 class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
     """Draw random numbers on the device, with the methods of `numpy.random.Generator`.
 

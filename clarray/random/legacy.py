@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._core.own_frames import with_boundaries
 from clarray.random.bit_generator import Philox4x32
 from clarray.random.generator import Generator
 from clarray.random.nodes import shape_of
 
 
+@with_boundaries
 class RandomState(Generator):
     """Draw random numbers with the methods of `numpy.random.RandomState`: ``rand``, ``randint``, ``seed`` and others.
 

@@ -11,6 +11,7 @@ from clarray._core import callers, creation
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import through_library
 from clarray._core.operands import scalar_node
+from clarray._core.own_frames import with_boundaries
 from clarray._engine.expr.node import Shape, index
 from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.snippets import Snippet
@@ -22,6 +23,7 @@ from clarray.random.draws import FLOAT64, INT64, Draw, Source, _numpy, apply, as
 __all__ = ["Multivariate"]
 
 
+@with_boundaries
 class Multivariate(Source):
     """Draw vectors: the result has one axis more than `size`."""
 

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from clarray._core import creation
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, hold_for, no_number, wrap
+from clarray._core.own_frames import with_boundaries
 from clarray._core.sequences import holds_arrays
 from clarray._core.writes import one_hold
 from clarray._engine.ops.dtypes import is_device_dtype
@@ -29,6 +30,7 @@ __all__ = ["Orders"]
 _MANY = 1 << 16  # of more than this few are chosen without putting all into order
 
 
+@with_boundaries
 class Orders(Uniform):
     """Choose entries, and put entries into random order."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from clarray._core import creation, ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
+from clarray._core.own_frames import with_boundaries
 from clarray._core.writes import one_hold
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node, Shape
@@ -20,6 +21,7 @@ from clarray.random.single_numbers import gives_numbers
 __all__ = ["Uniform"]
 
 
+@with_boundaries
 class Uniform(Source):
     """Draw uniform numbers and bytes."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import time
 from typing import Any
@@ -82,6 +83,26 @@ def test_the_table() -> None:
     assert rows[2].split() == ["synchronize", "wait", "1", "1.000", "here.py:4"]
     assert rows[3] == "rendering 0.000 ms, building 0.000 ms, copying 0.000 ms, waiting 1.000 ms, running 500.000 ms"
     assert rows[4].startswith("1 launches, 0 transfers of 0 bytes, 1 synchronisations, 0 builds, 64")
+
+
+def test_names_of_kernels_are_explained() -> None:
+    kernels = "radix_count", "index_map", "add"
+    p = Profile([made("launch", name, 8, 1e-3, "a.py:1") for name in kernels])
+    p.records.append(made("build", "radix_count, radix_split, radix_fill, radix_bucket", 0, 1e-3, "a.py:1"))
+    lines = str(p).splitlines()
+    assert "radix_count, radix_split, radix_fill and 1 more" in lines[4]
+    assert [line.partition(":")[0] for line in lines[5:-2]] == ["index_map", "radix_*"]
+
+
+@pytest.mark.parametrize("arguments", [["-c"], ["-"]])
+def test_code_without_a_file_has_lines(arguments: list[str]) -> None:
+    program = (
+        "import clarray\nwith clarray.profile() as p:\n    clarray.ones(10**6).evaluate()\nprint(p.records[-1].where)"
+    )
+    text = program if arguments == ["-"] else None
+    command = [sys.executable, *arguments, *([] if text else [program])]
+    run = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert run.stdout.strip() == ("<stdin>:3" if text else "<string>:3"), run.stderr
 
 
 def test_a_loop_is_one_line_for_each_of_its_launches() -> None:

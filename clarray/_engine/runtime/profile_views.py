@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import filter as filter_names
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ _COLUMNS = ("", "what", "times", "bytes", "ms", "GB/s", "where")
 _NUMBERS = frozenset(("times", "bytes", "ms", "GB/s"))
 _PARTS = ("rendering", "building", "copying", "waiting", "running")
 _MOST_NAMED = 10  # colours that can be told apart
+_MOST_KERNELS = 3  # in the row of a program
 
 
 def _kind(record: Record) -> str:
@@ -36,7 +38,7 @@ def _rows(records: Sequence[Record]) -> list[tuple[str, ...]]:
     for (kind, name, where), (times, nbytes, seconds) in found.items():
         rate = nbytes / seconds / 1e9 if seconds > 0 else 0.0
         told = (f"{nbytes:,}", f"{seconds * 1e3:.3f}", f"{rate:.1f}") if nbytes else ("", f"{seconds * 1e3:.3f}", "")
-        rows.append((kind, name, f"{times:,}", *told, where))
+        rows.append((kind, _shortened(name), f"{times:,}", *told, where))
     return rows
 
 
@@ -53,10 +55,37 @@ def counts(profile: Profile) -> str:
 
 _FIRST = "first launch: this process launches the kernel for the first time, so the driver prepares or compiles it"
 
+# Kernels whose names do not say which NumPy functions they compute.
+_KERNELS = {
+    "bitmap_*": "unique and isin for integers of a narrow range",
+    "combine_parts": "the second pass of a reduction",
+    "compact_*": "selections by a mask, nonzero",
+    "index_map": "pad, roll, tile, repeat and other functions that copy elements to other positions",
+    "join": "concatenate, stack",
+    "radix_*": "sort, argsort, partition and functions built on them",
+    "scan_carry": "the second pass of a cumulative sum or product",
+}
+
+
+def _explanations(profile: Profile) -> list[str]:
+    launched = [record.name for record in profile.records if record.kind == "launch"]
+    kernels = [f"{name}: {text}" for name, text in _KERNELS.items() if filter_names(launched, name)]
+    return [_FIRST] * any(record.first for record in profile.records) + kernels
+
 
 def _totals(profile: Profile) -> list[str]:
     parts = ", ".join(f"{part} {getattr(profile, part) * 1e3:.3f} ms" for part in _PARTS)
-    return [_FIRST] * any(record.first for record in profile.records) + [parts, counts(profile)]
+    return [*_explanations(profile), parts, counts(profile)]
+
+
+def _shortened(name: str) -> str:
+    """Return the name of a record that fits in a column: a program may hold a dozen kernels."""
+    names = name.split(", ")
+    return (
+        name
+        if len(names) <= _MOST_KERNELS
+        else f"{', '.join(names[:_MOST_KERNELS])} and {len(names) - _MOST_KERNELS} more"
+    )
 
 
 def text(profile: Profile) -> str:

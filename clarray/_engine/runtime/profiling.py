@@ -31,11 +31,11 @@ Running = Literal["launch", "first call", "small call"]
 Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host", "fallback"]
 _RUNNING = get_args(Running)
 
-NOWHERE = "beside"  # in a thread of ours, or of a program that is in no file
+NOWHERE = "background"  # no frame of the program: a thread of clarray's
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 # functools stands between where a cached property is computed, threading below a thread of ours
-_NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__, "<")
+_NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,11 +249,17 @@ def record(kind: Kind, name: str, nbytes: int, seconds: float, first: bool = Fal
 
 
 def caller() -> str:
-    """Give ``file:line`` of the nearest frame that is not clarray's own."""
+    """Return ``file:line`` of the nearest frame outside clarray.
+
+    Code without a file (``<stdin>``) counts only in the main module. In other modules a library has generated it.
+    """
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename
-        if not path.startswith(_NOT_THE_USERS):
+        is_users = (
+            frame.f_globals.get("__name__") == "__main__" if path[:1] == "<" else not path.startswith(_NOT_THE_USERS)
+        )
+        if is_users:
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return NOWHERE

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray import fft, linalg, ndimage, special
+from clarray import fft, linalg, ndimage, random, special
 from clarray._core import own_frames
 from clarray._numpy.manipulation import shapes
 from clarray.lib import scimath, stride_tricks
@@ -149,6 +149,21 @@ xp.linalg.eig(v)
 xp.fft.fft(x, n=0)
 xp.fft.fft(x, axis=5)
 xp.fft.fft(x, norm="none")
+xp.random.normal(0, -1, 5)
+xp.random.randint(5, 2)
+xp.random.rand(-1)
+xp.random.choice([])
+xp.random.uniform(size="text")
+xp.random.default_rng("text")
+xp.random.default_rng().integers(5, 2, 3)
+xp.random.default_rng().integers(0, 2, dtype="float32")
+xp.random.default_rng().normal(scale=-1, size=3)
+xp.random.default_rng().poisson(-1, 4)
+xp.random.default_rng().choice(v, 10, replace=False)
+xp.random.default_rng().shuffle(3)
+xp.random.default_rng().permuted(x, axis=5)
+xp.random.default_rng().random(dtype="int32")
+xp.random.default_rng().multinomial(3, [0.9, 0.9, 0.1])
 """
 # Those whose words NumPy has for arrays of its own, or for its own inside: what clarray says must hold these words.
 OWN_WORDS = {
@@ -230,7 +245,7 @@ def test_devices() -> None:
 
 # Names in messages ----------------------------------------------------------------------------------
 
-MODULES = (clarray, fft, linalg, ndimage, special, scimath, stride_tricks)
+MODULES = (clarray, fft, linalg, ndimage, random, special, scimath, stride_tricks)
 READS_ARGUMENTS_LATER = "printoptions"  # NumPy's: in the block
 
 
@@ -264,11 +279,15 @@ def test_no_function_is_called_by_a_private_name(module: ModuleType) -> None:
             check_names(complaint(function, x))
 
 
-def test_no_method_is_called_by_a_private_name() -> None:
-    x = clarray.arange(12.0).reshape(3, 4)
-    for name, method in vars(clarray.DeviceArray).items():
-        if callable(method) and not name.startswith("_"):
-            check_names(complaint(getattr(x, name)))
+OBJECTS = (clarray.arange(12.0).reshape(3, 4), random.default_rng(1), random.RandomState(1), random.Philox(1))
+
+
+@pytest.mark.parametrize("value", OBJECTS, ids=lambda value: type(value).__name__)
+def test_no_method_is_called_by_a_private_name(value: Any) -> None:
+    for kind in type(value).__mro__:
+        for name, method in vars(kind).items():
+            if callable(method) and not name.startswith("_"):
+                check_names(complaint(getattr(value, name)))
 
 
 # What is not hidden -----------------------------------------------------------------------------------
