@@ -1,8 +1,9 @@
 """Black and Scholes: prices and implied volatilities.
 
-Calls of 600,000 strikes and maturities are priced with a volatility that depends on the strike, as in a market.
-Newton's method finds that volatility again from the prices. Its steps compute logarithms, exponentials and normal
-distributions of all calls at once.
+A call option is the right to buy something for a fixed price (the strike) at a fixed time (the maturity). The program
+computes the prices of 600,000 options with different strikes and maturities. The volatility depends on the strike, as
+in a market. Newton's method then computes the volatility from the prices. Each step of the method computes
+logarithms, exponentials and normal distributions for all options at once.
 """
 
 import math
@@ -19,7 +20,7 @@ spot, rate = 100.0, 0.03
 
 
 def call(np, special, strike, years, volatility):
-    """Return the prices of calls, and how they grow with the volatility."""
+    """Return the prices of call options, and the derivatives of the prices with respect to the volatility."""
     spread = volatility * np.sqrt(years)
     d1 = (np.log(spot / strike) + rate * years) / spread + spread / 2
     price = spot * special.ndtr(d1) - strike * np.exp(-rate * years) * special.ndtr(d1 - spread)
@@ -27,7 +28,7 @@ def call(np, special, strike, years, volatility):
 
 
 def compute(np, special):
-    """Return strikes, years, the volatility assumed, prices, and the volatility found."""
+    """Return strikes, maturities, assumed volatilities, prices, and volatilities computed from prices."""
     strike = np.linspace(70, 140, 1000, dtype=np.float32)
     years = np.linspace(0.25, 3, 600, dtype=np.float32)[:, None]
     smile = 0.2 + 0.25 * np.log(strike / spot) ** 2 / np.sqrt(years) - 0.05 * np.log(strike / spot)

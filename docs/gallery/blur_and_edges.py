@@ -1,7 +1,9 @@
 """Blur and edges of a photograph.
 
-A Gaussian, its gradient and a threshold by ``clarray.ndimage``. The grey picture is never stored: its three products
-and sums are computed while the filter reads it. The photograph, of Grace Hopper by the US Navy, comes with matplotlib.
+The program blurs a photograph with a Gaussian filter from ``clarray.ndimage``. A gradient filter from
+``clarray.ndimage`` and a threshold find the edges. The gradient filter needs a grey picture, but clarray never stores
+the grey picture. The kernel of the gradient filter computes the grey values while the kernel reads the colours. The
+photograph of Grace Hopper was taken by the US Navy and comes with matplotlib.
 """
 
 import clarray

@@ -1,8 +1,8 @@
 """The splits of a random forest by histogram.
 
-Fast forests do not sort. They put the values into 64 bins once, and read a tree's best split from histograms. One
-``bincount`` makes the histograms of all features. These are the first splits of 20 trees, each with rows and features
-of its own.
+Fast implementations of random forests assign each value to one of 64 bins instead of sorting the values. Histograms
+of these bins are enough to find the best split of a tree. One call of ``bincount`` computes the histograms of all
+features. The program computes the first split of each of 20 trees. Each tree uses its own random rows and features.
 """
 
 import numpy
@@ -19,25 +19,25 @@ rng = numpy.random.default_rng(11)
 measured = rng.normal(size=(rows, features))
 chance = 1 / (1 + numpy.exp(-(2.0 * (measured[:, 3] > 0.4) + 1.8 * (measured[:, 7] > -0.5) - 2)))
 sick = rng.random(rows) < chance
-drawn = rng.poisson(1.0, (trees, rows))  # how often each tree sees each row
+drawn = rng.poisson(1.0, (trees, rows))  # how often each tree uses each row
 # Each tree may use four features.
 tried = rng.permuted(numpy.tile(numpy.arange(features) < 4, (trees, 1)), axis=1)
 
 
 def cumulative(np, binned, weights):
-    """Return the weight of the rows up to each bin, by feature."""
+    """Return the total weight of the rows up to each bin, for each feature."""
     repeated = np.broadcast_to(weights[:, None], binned.shape)
     counts = np.bincount(binned.ravel(), repeated.ravel(), bins * features)
     return np.cumsum(counts.reshape(features, bins), axis=1)
 
 
 def gini(positive, total):
-    """Return the Gini impurity of groups, times their sizes."""
+    """Return the Gini impurities of groups, multiplied by the sizes of the groups."""
     return 2 * positive * (total - positive) / (total + 1e-9)
 
 
 def compute(np):
-    """Return the mean impurity after each split, by tree, feature and bin."""
+    """Return the mean impurity after each split, for each tree, feature and bin."""
     edges = np.linspace(-3, 3, bins - 1)
     binned = np.searchsorted(edges, np.array(measured)) + bins * np.arange(features)
     label, times = np.array(sick), np.array(drawn)

@@ -1,7 +1,8 @@
 """Conway's game of life.
 
-The neighbours of all cells are slices of a board with a border, where it meets its other side. Their sum and the rule
-are fused into a few kernels for each generation.
+A cell has eight neighbours. The board is padded with a border that repeats the cells of the opposite side, so slices
+of the padded board are the neighbours of all cells. For each generation, clarray computes the sum of the neighbours
+and the rule of the game in a few kernels.
 """
 
 import numpy
@@ -17,7 +18,7 @@ start = numpy.random.default_rng(3).random((1024, 1536)) < 0.25
 
 
 def compute(np):
-    """Return the board after 200 generations, and the number of cells alive in each."""
+    """Return the board after 200 generations, and the number of live cells in each generation."""
     board = np.array(start)
     alive = [int(board.sum())]
     for _ in range(200):

@@ -1,7 +1,8 @@
 """The heat equation.
 
-A plate with a warm edge and two cold blocks: a stencil of five points, written as sums of slices. A step is one kernel,
-which writes straight into the other array.
+A plate has a warm edge and two cold blocks. In each step, the new temperature of a point depends on the point and its
+four neighbours. The program computes the temperatures of all points with sums of slices. Each step is one kernel,
+which writes directly into a second array.
 """
 
 import clarray

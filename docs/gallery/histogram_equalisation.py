@@ -1,7 +1,9 @@
 """Equalised histograms.
 
-A dark photograph whose grey levels are spread: ``bincount``, a running sum, and a table read by an array of indices.
-The photograph, of Grace Hopper by the US Navy, comes with matplotlib.
+The program makes a dark photograph brighter by spreading its grey levels over the whole range. ``bincount`` counts
+the pixels of each grey level. The scaled running sum of these counts is a table that contains the new level for each
+old level. The program indexes this table with the array of the old levels. The photograph of Grace Hopper was taken
+by the US Navy and comes with matplotlib.
 """
 
 import clarray
@@ -17,7 +19,7 @@ with get_sample_data("grace_hopper.jpg") as file:
 
 
 def compute(np):
-    """Return the dark picture and the equalised one, each with its histogram."""
+    """Return the dark picture, the equalised picture, and the histograms of both pictures."""
     dark = (np.asarray(photo).mean(axis=2, dtype=np.float32) * 0.35 + 12).astype(np.uint8)
     before = np.bincount(dark.ravel(), minlength=256)
     levels = np.rint(255 * np.cumsum(before) / dark.size).astype(np.uint8)

@@ -1,7 +1,7 @@
 """Clusters by k-means.
 
-Distances of all points to all centres by broadcasting, the nearest by ``argmin``, and new centres by ``bincount`` with
-weights.
+Broadcasting computes the distances of all points to all centres. ``argmin`` finds the nearest centre of each point.
+``bincount`` with weights computes the new centres.
 """
 
 import numpy
@@ -19,7 +19,7 @@ drawn = middles[:, rng.integers(0, 6, 200_000)] + rng.normal(size=(2, 200_000))
 
 
 def compute(np):
-    """Return the centres of six clusters, and for each point the number of the nearest."""
+    """Return the centres of six clusters, and the index of the nearest centre for each point."""
     x, y = np.array(drawn, dtype=np.float32)
     centre_x, centre_y = x[:6], y[:6]
     for _ in range(40):

@@ -1,8 +1,8 @@
 """A zoom into the Mandelbrot set.
 
-Points of four windows of the plane, each a tenth as wide as the one before, are squared and shifted until they leave
-the circle of radius 2. Each step computes all windows at once, and the comparison counts the steps. The numbers have
-double precision: the last window needs it.
+For each point ``c`` of the plane, the program replaces a number ``z`` by ``z * z + c`` until ``z`` leaves the circle
+of radius 2, and counts the steps. The program computes four windows of the plane at once. Each window is a tenth as
+wide as the window before. The numbers have double precision, because the narrowest window needs this precision.
 """
 
 import clarray
@@ -17,7 +17,7 @@ widths = [3, 0.3, 0.03, 0.003]
 
 
 def compute(np):
-    """Return the number of steps that each point stays inside, at most 300."""
+    """Return the number of steps before each point leaves the circle, at most 300."""
     x = np.linspace(-0.5, 0.5, 320)
     y = np.linspace(-0.375, 0.375, 240)[:, None]
     c = centre + np.array(widths)[:, None, None] * (x + 1j * y)

@@ -1,7 +1,8 @@
 """The price of an option by Monte Carlo.
 
-Two million normal numbers are drawn on the device. Prices and pay-offs are computed in the kernels that take their
-means. Beside them stands the formula of Black and Scholes.
+The program draws two million normal random numbers on the device, and computes a price and a pay-off from each
+number. The kernel that computes the mean pay-off also computes the prices and the pay-offs. The program compares the
+mean with the price from the formula of Black and Scholes.
 """
 
 import math
@@ -19,7 +20,7 @@ spot, strike, rate, volatility = 100.0, 110.0, 0.03, 0.25  # for one year
 
 
 def compute(np):
-    """Return the price, its error, the running mean of the pay-offs, and a histogram of final prices."""
+    """Return the price, its error, the running mean of the pay-offs, and a histogram of the final prices."""
     drawn = np.random.default_rng(7).standard_normal(2_000_000, dtype=np.float32)
     final = spot * np.exp(rate - volatility**2 / 2 + volatility * drawn)
     paid = math.exp(-rate) * np.maximum(final - strike, 0)

@@ -1,8 +1,10 @@
 """A photograph as a mosaic.
 
-Four hundred tiles fit themselves to the picture. Each pixel goes to the nearest tile, by place and colour, and each
-tile moves to the mean of its pixels. The nearest tile is an ``argmin`` over fourteen million distances, which clarray
-never stores. The photograph, of Grace Hopper by the US Navy, comes with matplotlib.
+The program divides a photograph into 400 tiles, so that the pixels of each tile have similar colours. In each step,
+each pixel joins the nearest tile. The distance between a pixel and a tile depends on positions and colours. Then each
+tile moves to the mean position and the mean colour of its pixels. There are fourteen million distances between pixels
+and tiles. ``argmin`` finds the nearest tile of each pixel, and clarray never stores the distances. The photograph of
+Grace Hopper was taken by the US Navy and comes with matplotlib.
 """
 
 import clarray
@@ -18,10 +20,10 @@ with get_sample_data("grace_hopper.jpg") as file:
 
 
 def compute(np):
-    """Return the tile of each pixel, and each tile's row, column, and tenths of red, green and blue."""
+    """Return the tile of each pixel, and the row, the column, and a tenth of the colour of each tile."""
     high, wide, _ = photo.shape
     row, column = np.divmod(np.arange(high * wide), wide)
-    colours = np.asarray(photo).reshape(-1, 3).T / 10  # 10 levels count as much as a pixel's width
+    colours = np.asarray(photo).reshape(-1, 3).T / 10  # 10 colour levels count as much as one pixel
     pixels = np.concatenate([np.stack([row, column]), colours]).astype(np.float32)
     first = (np.arange(20)[:, None] * (high // 20) + 5) * wide + np.arange(20) * (wide // 20) + 4
     tiles = pixels[:, first.ravel()]

@@ -1,7 +1,8 @@
 """Two clusters of stars that collide.
 
-Each star pulls each other star, so a step needs the distances of all pairs: 1024 x 1024 numbers by broadcasting.
-clarray computes a step in six passes over them, NumPy in two dozen.
+Each star attracts each other star, so each step needs the distances of all pairs of stars. Broadcasting computes all
+1024 x 1024 distances. For each step, clarray makes six passes over arrays of 1024 x 1024 numbers. NumPy makes about
+25 passes.
 """
 
 import numpy
@@ -22,14 +23,14 @@ speeds = 0.35 * rng.normal(size=(3, 1024)) - side * [[0.8], [0], [0]]
 def pull(np, place):
     """Return the acceleration of each star, and the potential energy. Masses are 1 / 1024."""
     squared = sum((k - k[:, None]) ** 2 for k in place)
-    near = 1 / np.sqrt(squared + np.float32(0.01))  # softened: stars that meet do not fly off
+    near = 1 / np.sqrt(squared + np.float32(0.01))  # the constant limits the force between close stars
     weight = near * near * near / 1024
     force = np.stack([((k - k[:, None]) * weight).sum(axis=1) for k in place])
     return force, -near.sum() / (2 * 1024**2)
 
 
 def compute(np):
-    """Return the places and the energy at five times."""
+    """Return the positions of the stars and the energy at five points in time."""
     place, speed = np.array(places, dtype=np.float32), np.array(speeds, dtype=np.float32)
     force, potential = pull(np, place)
     pictures, energies = [], []

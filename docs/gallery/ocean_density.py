@@ -1,8 +1,9 @@
 """The density of an ocean.
 
-The international equation of state of sea water (UNESCO, EOS-80) has powers of the temperature, the salinity and the
-pressure, some hundred operations for each point. Here it computes a section of an ocean from south to north. clarray
-fuses the operations into a few passes over the points, NumPy needs a pass for each.
+The international equation of state (UNESCO, EOS-80) gives the density of sea water for a temperature, a salinity and
+a pressure. The equation needs about eighty operations for each point. The program computes the densities in a
+vertical section of an ocean, from south to north. clarray fuses the eighty operations into about eight passes over
+the points. NumPy needs one pass for each operation.
 """
 
 import clarray
@@ -14,7 +15,7 @@ except ImportError:
 
 
 def polynomial(x, *coefficients):
-    """Return the polynomial of x whose constant coefficient comes first."""
+    """Return the value of a polynomial at x. The first coefficient is the constant."""
     total = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         total = total * x + coefficient
@@ -22,7 +23,7 @@ def polynomial(x, *coefficients):
 
 
 def density(s, t, p):
-    """Return kg/m3 for practical salinities, degrees Celsius and bar."""
+    """Return densities in kg/m3, from practical salinities, temperatures in Celsius and pressures in bar."""
     root = s**0.5
     fresh = polynomial(t, 999.842594, 6.793952e-2, -9.095290e-3, 1.001685e-4, -1.120083e-6, 6.536332e-9)
     salt = polynomial(t, 8.24493e-1, -4.0899e-3, 7.6438e-5, -8.2467e-7, 5.3875e-9)
@@ -38,7 +39,7 @@ def density(s, t, p):
 
 
 def compute(np):
-    """Return latitudes, pressures, temperatures, densities, and the densities at the surface's pressure."""
+    """Return latitudes, pressures, temperatures, densities, and the densities at the surface pressure."""
     latitude = np.linspace(-75, 75, 1200, dtype=np.float32)
     bar = np.linspace(0, 500, 800, dtype=np.float32)[:, None]
     warm = np.cos(np.radians(latitude)) ** 2

@@ -1,8 +1,10 @@
 """Principal components of pictures.
 
-All small windows of a photograph are a view that copies nothing. The eigenvectors of their covariance are patterns of
-which pictures consist: 12 numbers for each tile of 64 pixels give back nearly all of it. The photograph, of Grace
-Hopper by the US Navy, comes with matplotlib.
+``sliding_window_view`` returns all windows of 8 x 8 pixels of a photograph as a view, without a copy. The program
+computes the covariance of the windows. The eigenvectors of this covariance are typical patterns of the photograph.
+The program describes each tile of 64 pixels by only 12 numbers, the strengths of 12 patterns. The 12 numbers of each
+tile are enough to restore nearly the whole photograph. The photograph of Grace Hopper was taken by the US Navy and
+comes with matplotlib.
 """
 
 import clarray
@@ -19,12 +21,12 @@ size, kept = 8, 12
 
 
 def compute(np):
-    """Return the strongest components, the share of each in the variance, and the photograph from them."""
+    """Return the strongest components, the shares of the variance, and the restored photograph."""
     grey = np.asarray(photo).mean(axis=2, dtype=np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(grey, (size, size))[::2, ::2].reshape(-1, size * size)
     middle = windows.mean(axis=0)
     shares, patterns = np.linalg.eigh((windows - middle).T @ (windows - middle))
-    patterns = patterns[:, : -kept - 1 : -1]  # the strongest come last
+    patterns = patterns[:, : -kept - 1 : -1]  # the strongest patterns come last
     rows, columns = photo.shape[0] // size, photo.shape[1] // size
     tiles = grey.reshape(rows, size, columns, size).transpose(0, 2, 1, 3).reshape(-1, size * size)
     again = (tiles - middle) @ patterns @ patterns.T + middle

@@ -1,7 +1,8 @@
 """A ray tracer.
 
-Spheres above a floor, with shadows and two reflections. Each pixel is a ray, which meets all spheres by broadcasting,
-and ``argmin`` finds the nearest. Conditions are masks, so all rays take the same steps.
+The picture shows spheres above a floor, with shadows and two reflections. The program follows one ray for each pixel.
+Broadcasting computes the distances along all rays to all spheres, and ``argmin`` finds the nearest sphere of each
+ray. The program uses masks in place of conditions, so all rays take the same steps.
 """
 
 import clarray
@@ -16,7 +17,7 @@ spheres = [(0, 0, 5, 1, 0.9, 0.3, 0.2), (-2.1, 0, 6, 1, 0.2, 0.5, 0.8), (1.1, -0
 
 
 def dot(a, b):
-    """Return the scalar products of vectors, whose components come first."""
+    """Return the scalar products of vectors. The first axis contains the components of the vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 

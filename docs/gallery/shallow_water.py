@@ -1,7 +1,9 @@
 """Waves of shallow water.
 
-A wave crosses a basin with a shoal, where it is slower and higher, and is bent. Flows are known between the points of
-the surface, so each slope is the difference of two slices. A step is three statements that change arrays in place.
+A wave crosses a basin with a shoal, an area of shallow water. Above the shoal, the wave is slower and higher, and
+changes its direction. The program stores the height of the surface at grid points, and the flows between these
+points. So the slope of the surface is the difference of two slices. Each step consists of three statements that
+change arrays in place.
 """
 
 import clarray
@@ -13,13 +15,13 @@ except ImportError:
 
 
 def compute(np):
-    """Return the depth of the bottom, and the height of the surface at five times, in metres."""
+    """Return the depth of the bottom, and the height of the surface at five points in time, in metres."""
     cell, gravity, step = 1000.0, 9.81, 3.0  # m, m/s2, s
     y = np.arange(400, dtype=np.float32)[:, None]
     x = np.arange(640, dtype=np.float32)
     depth = 4000 - 3800 * np.exp(-((x - 320) ** 2 + (y - 200) ** 2) / 4500)
     height = 2 * np.exp(-((x - 90) ** 2 + (y - 150) ** 2) / 300)
-    east = np.zeros((400, 641), dtype=np.float32)  # between columns, and 0 at the walls
+    east = np.zeros((400, 641), dtype=np.float32)  # flow between columns, 0 at the walls
     north = np.zeros((401, 640), dtype=np.float32)
     push_east = gravity * step / cell * (depth[:, 1:] + depth[:, :-1]) / 2
     push_north = gravity * step / cell * (depth[1:] + depth[:-1]) / 2

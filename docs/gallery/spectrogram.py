@@ -1,7 +1,9 @@
 """The spectrogram of a chirp.
 
-Overlapping windows are a view that copies nothing, and ``rfft`` transforms all of them in one call, which multiplies by
-the window on its way where clarray's own kernels do the transform.
+A chirp is a tone with a rising frequency. ``sliding_window_view`` returns overlapping windows of the sound as a view,
+without a copy. The program multiplies each window by a Hann function, and one call of ``rfft`` transforms all
+windows. If clarray's own kernels compute the Fourier transform, these kernels also multiply the windows by the Hann
+function.
 """
 
 import math
@@ -20,7 +22,7 @@ noise = 0.1 * numpy.random.default_rng(0).standard_normal(4 * rate, dtype=numpy.
 
 
 def compute(np):
-    """Return the loudness in decibels, by window and frequency."""
+    """Return the loudness in decibels for each window and frequency."""
     t = np.arange(4 * rate, dtype=np.float32) / rate
     rising = np.sin(2 * math.pi * (200 * t + 400 * t * t))
     wobbling = 0.5 * np.sin(2 * math.pi * (1500 * t + 20 * np.sin(4 * math.pi * t)))
