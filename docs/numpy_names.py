@@ -58,7 +58,7 @@ def _methods(title: str, theirs: type, ours: type) -> Place:
 
 def _pair(name: str, title: str) -> Place:
     theirs = _module(f"numpy.{name}")
-    return Place(f"{title}: `{name}`", theirs, _module(f"clarray.{name}"), public(theirs))
+    return Place(f"{title} (`{name}`)", theirs, _module(f"clarray.{name}"), public(theirs))
 
 
 # What is not there: for each namespace, reasons and the names that they hold for -------------------
@@ -75,17 +75,17 @@ PLANNED: dict[str, dict[str, str]] = {
 OUT_OF_SCOPE: dict[str, dict[str, str]] = {
     "numpy": {reason: name for name, reason in absent_names.LEFT_OUT.items()},
     "ndarray": {
-        "addresses in host memory; on a device that works there, use ``np.asarray(x, copy=False).ctypes``": "ctypes",
+        "an address in host memory; if the device works there, use ``np.asarray(x, copy=False).ctypes``": "ctypes",
         "removed from NumPy 2: access raises an error": "itemset newbyteorder ptp tostring",
     },
     "linalg": {},
     "fft": {},
     "random": {
-        "each number needs the state after the previous one, so elements cannot be drawn in parallel": (
+        "each number depends on the state after the previous number, so a device cannot draw the numbers in parallel": (
             "MT19937 PCG64 PCG64DXSM SFC64"
         ),
-        "NumPy's C interface to its own generators": "BitGenerator",
-        "deprecated by NumPy, use ``integers``": "random_integers",
+        "the C interface of NumPy's generators": "BitGenerator",
+        "deprecated by NumPy; use the method ``integers`` of a generator": "random_integers",
     },
     "Generator": {},
 }
@@ -98,15 +98,15 @@ NUMPYS: dict[str, str] = {
         "timedelta64"
     ),
     "objects and records": "flexible fromregex object_ rec recarray record void",
-    "no device has the dtype": "clongdouble complex256 float128 longdouble",
+    "no device supports this dtype": "clongdouble complex256 float128 longdouble",
     "the matrix class": "asmatrix bmat matrix",
     "NumPy's installation, buffers and C interface": (
         "ctypeslib f2py get_include getbufsize info setbufsize show_runtime test"
     ),
-    "maps a file into host memory": "memmap",
+    "an array in a file that is mapped into host memory": "memmap",
     "masked arrays": "ma",
-    "classes that hold a few coefficients": "polynomial",
-    "types for annotations": "typing",
+    "classes for polynomials": "polynomial",
+    "types for type annotations": "typing",
     "deprecated by NumPy": "in1d row_stack trapz",
 }
 
@@ -179,8 +179,8 @@ def page() -> str:
         lacking = missing(key, place)
         taken = numpys() if key == "numpy" else {}
         there = len(place.names) - len(lacking) - len(taken)
-        more = f"; {len(taken)} more names give NumPy's own objects" if taken else ""
-        parts.append(f"- {place.title}: {there} of {len(place.names)} names{more}")
+        more = f"; {len(taken)} other names refer to NumPy's own objects" if taken else ""
+        parts.append(f"- {place.title}: clarray implements {there} of {len(place.names)} names{more}")
         rows += [_row(key, place, name, lacking.get(name), taken.get(name)) for name in place.names]
     return "\n".join([*parts, TABLE, *rows]).replace("``", "`") + "\n"
 
@@ -219,18 +219,23 @@ OWNERS = {"DeviceArray": "clarray", "Generator": "clarray.random"}
 HEAD = """\
 # NumPy's names
 
-This page lists every public name of NumPy {numpy} and says whether clarray implements it. The script
-`python docs/numpy_names.py` writes the page, and a test compares it with the package.
+This page lists every public name of NumPy {numpy}, and says for each name whether clarray implements it. The script
+`python docs/numpy_names.py` writes this page, and a test compares the page with the package.
 
-**clarray computes {there} of the {all} numeric functions of the main namespace on the device ({share:.1f} %).**
-Functions that concern only text, dates, files, settings, dtypes or shapes do not count as numeric. {host}
-run on the host. The pages [Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md)
-list which functions of `linalg` and `fft` run on the host.
+**clarray computes {share:.1f} % of the numeric functions of NumPy's main namespace on the device: {there} of {all}.**
+A function that concerns only text, dates, files, settings, dtypes or shapes does not count as a numeric function.
+{host} do all or a part of their work on the host. The pages
+[Linear algebra](../engineering/linalg.md) and [Fourier transforms](../engineering/fft.md) each say which functions
+run on the host.
 
-clarray does not implement names for text, dates, records and other data that no device holds. Each of these names gives
-NumPy's own object: `clarray.datetime64` is `numpy.datetime64`, and `import clarray.polynomial` imports
-`numpy.polynomial`. NumPy's functions raise TypeError for a device array, unless `clarray.config.host_fallback` allows
-the host. NumPy's classes call `np.asarray` on a device array.
+clarray does not implement NumPy's names for text, dates, records and other data that no device holds. In clarray, each
+of these names refers to NumPy's own object. For example, `clarray.datetime64` is `numpy.datetime64`, and
+`import clarray.polynomial` imports `numpy.polynomial`. For a device array, most of these NumPy functions raise
+TypeError, unless the setting `clarray.config.host_fallback` allows a copy to the host. NumPy's classes, and functions
+such as `clarray.asmatrix`, always copy a device array to the host.
+
+In the table at the end of this page, "NumPy's own" marks the names that refer to NumPy's objects. The remark
+"out of scope" marks names that clarray leaves out intentionally.
 """
 
 TABLE = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["LEFT_OUT", "absent", "has_advice"]
 
 # NumPy has these, and clarray does not take them.
-LEFT_OUT = {"core": "it is NumPy's own inside since NumPy 2"}
+LEFT_OUT = {"core": "numpy.core is private since NumPy 2"}
 
 _PYTHONS = {"complex": "complex128", "float": "float64", "int": "int64", "object": "object_", "str": "str_"}
 _SCIPYS = ("integrate", "interpolate", "optimize", "signal", "spatial", "stats")
