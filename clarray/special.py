@@ -1,7 +1,12 @@
-"""Compute some functions of `scipy.special`, each in one pass on the device, or as part of the expression that uses it.
+"""Compute some functions of `scipy.special` on the device.
 
-SciPy finds them. With SCIPY_ARRAY_API set, it looks for ``special`` in an array's namespace. Without it, SciPy's ufuncs
-ask the array. SciPy's other special functions copy arrays to the host.
+Each function reads its operands once. If an expression uses the result, the function becomes part of the expression's
+kernel.
+
+The functions of the same names in `scipy.special` call the functions of this module if an operand is a device array.
+For all other functions, the environment variable SCIPY_ARRAY_API decides. If the variable is set, SciPy computes these
+functions on the host and returns device arrays. If the variable is not set, these functions return NumPy arrays or
+raise TypeError.
 
 >>> from clarray import special
 >>> special.xlogy([0.0, 2.0], [0.0, 1.0]).tolist()

@@ -1,10 +1,10 @@
-"""Compare arrays in tests, with the names of `numpy.testing`.
+"""Compare arrays in tests. The functions have the same names as in `numpy.testing`.
 
-The comparisons take device arrays, alone or within lists, tuples and dicts. The other names are NumPy's own.
+The comparisons accept device arrays, even inside lists, tuples and dicts. All other names refer to NumPy's own objects.
 
 Examples
 --------
-Compare values. A difference raises AssertionError, and its message shows it.
+Compare values. If the values differ, AssertionError is raised, and the message shows the difference.
 
 >>> import clarray
 >>> from clarray import testing
@@ -18,7 +18,7 @@ Traceback (most recent call last):
 ...
 AssertionError: ...
 
-Check a condition, an error or the absence of warnings.
+Check that a condition is true, that a call raises an error, or that a call emits no warnings.
 
 >>> testing.assert_(bool((x > 0).all()))
 >>> with testing.assert_raises_regex(ValueError, "reshape"):
@@ -26,7 +26,7 @@ Check a condition, an error or the absence of warnings.
 >>> with testing.assert_no_warnings():
 ...     _ = clarray.sqrt(x)
 
-Write a message, and a file that is removed after the block.
+Create an error message. Create a temporary file, which is deleted after the block.
 
 >>> "sums differ" in testing.build_err_msg([1, 2], "sums differ", names=("x", "y"))
 True
@@ -37,7 +37,8 @@ True
 
 Notes
 -----
-NumPy's own `assert_equal` and `assert_almost_equal` look for an ndarray, so they do not compare two device arrays.
+`numpy.testing.assert_equal` and `numpy.testing.assert_almost_equal` cannot compare two device arrays, because these
+functions compare elements only if an argument is a NumPy array.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
     "creation": (
         "Array creation",
         {
-            "By shape and value": "_core.creation",
-            "Like another array": "_core.creation_like",
+            "Arrays from shapes or values": "_core.creation",
+            "Arrays with the shape of another array": "_core.creation_like",
             "Ranges and grids": "_numpy.creation.sequences",
-            "From functions, iterators, buffers and text": "_numpy.creation.from_data",
-            "With a layout": "_numpy.creation.requiring",
+            "Arrays from functions, iterators, buffers and text": "_numpy.creation.from_data",
+            "Requirements on values and memory layout": "_numpy.creation.requiring",
         },
     ),
     "manipulation": (
@@ -32,14 +32,14 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
     "indexing": (
         "Indexing",
         {
-            "By position": "_numpy.indexing.gathering",
-            "By a mask": "_numpy.indexing.masking",
-            "By conditions": "_numpy.indexing.selecting",
-            "Writing": "_numpy.indexing.subscripts",
+            "Selecting and writing by position": "_numpy.indexing.gathering",
+            "Selecting and writing by a mask": "_numpy.indexing.masking",
+            "Conditions, limits and rounding": "_numpy.indexing.selecting",
+            "Copying into an array": "_numpy.indexing.subscripts",
             "Diagonals and triangles": "_numpy.indexing.diagonals",
             "Arrays of indices": "_numpy.indexing.index_tables",
             "Indices of triangles and diagonals": "_numpy.indexing.triangles",
-            "Ranges written as indices": "_numpy.indexing.index_tricks",
+            "Ranges in index notation": "_numpy.indexing.index_tricks",
             "Iterators": "_numpy.indexing.iterating",
         },
     ),
@@ -49,7 +49,7 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
         {
             "Reductions": "_numpy.reduction.reductions",
             "Reductions that skip NaN": "_numpy.reduction.nanfunctions",
-            "Running sums and differences": "_numpy.reduction.scans",
+            "Cumulative sums, differences and integrals": "_numpy.reduction.scans",
         },
     ),
     "statistics": (
@@ -79,20 +79,28 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
     "products": ("Products of vectors and matrices", {"": "_numpy.products.products"}),
     "polynomials": (
         "Polynomials",
-        {"Functions": "lib.polynomials", "Roots and fits": "lib.polynomial_roots", "Objects": "lib.polynomial_object"},
+        {
+            "Functions of coefficients": "lib.polynomials",
+            "Roots and fits": "lib.polynomial_roots",
+            "Polynomial objects": "lib.polynomial_object",
+        },
     ),
     "bits": ("Packing bits", {"": "_numpy.math.bits"}),
     "applying": ("Applying functions", {"": "_numpy.manipulation.applying"}),
     "custom_kernels": (
         "Kernels in C",
-        {"Of expressions": "_numpy.kernels.kernels", "Of whole functions": "_numpy.kernels.raw", "Fusion": ("fuse",)},
+        {
+            "Kernels from C expressions": "_numpy.kernels.kernels",
+            "Kernels from complete C functions": "_numpy.kernels.raw",
+            "Fused Python functions": ("fuse",),
+        },
     ),
-    "files": ("Files and text", {"Files": "_numpy.creation.files", "Text": "_core.printing"}),
+    "files": ("Files and text", {"Files": "_numpy.creation.files", "Arrays as text": "_core.printing"}),
     "sharing": (
         "Other libraries and the host",
         {
-            "The host": ("asnumpy", "get_array_module"),
-            "Shared memory": "_core.sharing",
+            "Device arrays and NumPy arrays": ("asnumpy", "get_array_module"),
+            "Tests for shared memory": "_core.sharing",
             "DLPack": "_api.dlpack",
         },
     ),
@@ -126,16 +134,23 @@ MODULES: dict[str, str] = {
 
 # Pages that say more about a chapter.
 MORE: dict[str, str] = {
-    "linalg": ":doc:`/engineering/linalg` says what the device computes and what LAPACK computes on the host.",
-    "fft": ":doc:`/engineering/fft` says which transforms run on the device, and how.",
-    "random": ":doc:`/engineering/random` describes the generator and the method of each distribution.",
-    "ndimage": ":doc:`/engineering/stencil` says how closely the results are SciPy's. SciPy need not be installed.",
-    "run": ":doc:`/how-to/run` says what these functions do to a program.",
-    "dask": ":doc:`/how-to/dask` shows Dask with clarray's arrays.",
-    "custom_kernels": ":doc:`/how-to/kernels` shows each class at work.",
+    "linalg": (
+        "The page :doc:`/engineering/linalg` says which functions run on the device and which functions LAPACK "
+        "computes on the host."
+    ),
+    "fft": "The page :doc:`/engineering/fft` says which transforms run on the device, and describes the algorithms.",
+    "random": "The page :doc:`/engineering/random` describes the generator and the method of each distribution.",
+    "ndimage": (
+        "The functions of ``clarray.ndimage`` do not need SciPy to be installed. The page :doc:`/engineering/stencil` "
+        "says how much the results may differ from SciPy's results."
+    ),
+    "run": "The page :doc:`/how-to/run` explains how clarray runs an unmodified NumPy program.",
+    "dask": "The page :doc:`/how-to/dask` shows how to use Dask with device arrays.",
+    "custom_kernels": "The page :doc:`/how-to/kernels` shows an example of each kernel class.",
     "settings": (
-        ":doc:`/how-to/devices` shows how to choose a device. :doc:`/explanation/memory` explains limits of memory. "
-        ":doc:`/explanation/guarantees` says when device arrays may be copied to the host."
+        "The page :doc:`/how-to/devices` shows how to choose a device. The page :doc:`/explanation/memory` explains "
+        "how to limit the memory that a process uses. The page :doc:`/explanation/guarantees` says when clarray may "
+        "copy device arrays to the host."
     ),
 }
 

@@ -149,7 +149,7 @@ def page_of(page: str, chapter: Chapter) -> str:
         if others:
             text += numpys_table(module, others)
     if page in chapters.RETURNED:
-        text += heading("Classes without a public name", "-")
+        text += heading("Classes that have no public name", "-")
         classes = chapters.RETURNED[page].items()
         text += "\n".join(f".. autoclass:: clarray.{name}\n{options}" for name, options in classes)
     return text + (ufunc_table() if page == "ufuncs" else "")
@@ -195,9 +195,12 @@ def summary(value: Any) -> str:
 
 
 UFUNCS = """\
-Each function below is NumPy's ufunc on the device. Broadcasting, ``out=``, ``where=``, ``casting=`` and ``dtype=`` work
-as NumPy's do, and so do the methods ``reduce``, ``accumulate``, ``reduceat``, ``outer`` and ``at``.
-``np.exp(a)`` and ``clarray.exp(a)`` are the same function. The second also sends lists and scalars to the device.
+Each function on this page computes NumPy's ufunc of the same name on the device. Broadcasting, the arguments ``out=``,
+``where=``, ``casting=`` and ``dtype=``, and the methods ``reduce``, ``accumulate``, ``reduceat``, ``outer`` and ``at``
+work as in NumPy.
+
+For a device array ``a``, ``np.exp(a)`` and ``clarray.exp(a)`` return the same result. For a list, ``clarray.exp``
+returns a device array, and ``np.exp`` returns a NumPy array.
 
 """
 
@@ -205,9 +208,10 @@ ULP = """\
 Operands and accuracy
 ---------------------
 
-NumPy decides which dtypes a ufunc takes and returns. The table lists the kinds of operands with code of their own.
-Other operands are cast as NumPy casts them. The last column bounds the error of float32 and float64 results in units in
-the last place. A result within 0.5 is correctly rounded.
+Each ufunc accepts and returns the same dtypes as in NumPy. The column "operands" lists the kinds of dtypes that the
+ufunc computes without a cast. clarray casts operands of all other dtypes, as NumPy does. The column "error, ulp"
+gives the largest error of float32 and float64 results, in units in the last place (ulp). A result is correctly rounded
+if its error is at most 0.5 ulp.
 
 .. list-table::
    :header-rows: 1
@@ -218,7 +222,7 @@ the last place. A result within 0.5 is correctly rounded.
      - error, ulp
 {rows}
 
-Not supported, and why:
+These ufuncs of NumPy are not in the table:
 
 {absent}
 """

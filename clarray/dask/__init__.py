@@ -1,4 +1,4 @@
-"""Use clarray's arrays in Dask, in one process or on a cluster of devices.
+"""Use device arrays in Dask, in one process or on a cluster of devices.
 
 Importing this module registers `DeviceArray` with Dask.
 

@@ -1,4 +1,4 @@
-"""Compute discrete Fourier transforms, with the names of `numpy.fft`.
+"""Compute discrete Fourier transforms. The functions have the same names as in `numpy.fft`.
 
 >>> import clarray
 >>> clarray.fft.fft(clarray.asarray([1.0, 0.0, 0.0, 0.0])).tolist()

@@ -1,6 +1,7 @@
-"""Functions whose result is complex where a real one does not exist: ``numpy.emath``.
+"""Compute roots, logarithms, powers and inverse trigonometric functions, as in ``numpy.emath``.
 
-Whether one does depends on the values, so each call waits for its operand.
+The result is complex if a real result does not exist, as for the square root of -1.
+The dtype of the result depends on the values of the operand, so each call waits until these values are computed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Views made of strides: ``numpy.lib.stride_tricks``."""
+"""Create views with given strides, as in ``numpy.lib.stride_tricks``."""
 
 from __future__ import annotations
 

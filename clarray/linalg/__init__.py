@@ -1,7 +1,7 @@
-"""Multiply, factorize and solve matrices, with the names of `numpy.linalg`.
+"""Multiply and factorize matrices and solve linear equations. The functions have the same names as in `numpy.linalg`.
 
-The device computes products and norms. Factorizations are computed on the device, or by NumPy on the host, depending
-on the function, the size of the matrices and the device.
+The device computes products and norms. Factorizations run on the device, or NumPy computes them on the host. This
+depends on the function, the size of the matrices and the device.
 
 >>> import clarray
 >>> x = clarray.asarray([[3.0, 4.0], [0.0, 2.0]])

@@ -1,4 +1,4 @@
-"""Filter images of any number of axes, with the names, modes and results of `scipy.ndimage`.
+"""Filter images with any number of axes. The functions have the same names as in `scipy.ndimage`.
 
 >>> import clarray
 >>> x = clarray.zeros(5, clarray.float32)

@@ -1,4 +1,4 @@
-"""Draw random numbers on the device, with the names of `numpy.random`.
+"""Draw random numbers on the device. The functions and classes have the same names as in `numpy.random`.
 
 >>> import clarray
 >>> rng = clarray.random.default_rng(1)

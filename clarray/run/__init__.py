@@ -1,7 +1,7 @@
-"""Run programs that are written for NumPy, unmodified, on a device: ``python -m clarray run script.py``.
+"""Run unmodified NumPy programs on a device: ``python -m clarray run script.py``.
 
-`install` does the same for the process that calls it: from then on, ``import numpy`` means clarray in the user's own
-modules. Installed libraries keep NumPy.
+`install` has the same effect in the process that calls it. After the call, ``import numpy`` imports clarray in your own
+modules. In installed libraries, ``import numpy`` still imports NumPy.
 """
 
 import sys as _sys

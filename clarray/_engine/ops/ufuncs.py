@@ -54,11 +54,11 @@ supported_ufuncs: dict[np.ufunc, Row] = {
 }
 
 unsupported: dict[str, str] = {
-    "isnat": "datetime64 and timedelta64 are not supported",
-    "matmul": "not elementwise: a matrix product, not part of the ufunc table",
-    "matvec": "not elementwise: a matrix product, not part of the ufunc table",
-    "vecdot": "not elementwise: a product and a sum over the last axis",
-    "vecmat": "not elementwise: a matrix product, not part of the ufunc table",
+    "isnat": "no device supports datetime64 and timedelta64",
+    "matmul": "a product of matrices, not an elementwise function",
+    "matvec": "a product of a matrix and a vector, not an elementwise function",
+    "vecdot": "a product of two vectors, not an elementwise function",
+    "vecmat": "a product of a vector and a matrix, not an elementwise function",
 }
 
 
