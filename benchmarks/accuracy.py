@@ -107,8 +107,8 @@ def main() -> None:
         rows = table(what.fp64)
     if len(sys.argv) > 1:
         runtime = what.platform_version.split("  ")[0]
-        where = f"{what.name}, {runtime}, {datetime.date.today()}"
-        note = f"Measured on {where}, beside NumPy {np.__version__}:\n\n"
+        where = f"{what.name} with {runtime} and NumPy {np.__version__}"
+        note = f"The errors were measured on {datetime.date.today()} on {where}.\n\n"
         write(Path(sys.argv[1]), sys.argv[2], f"\n{note}{as_markdown(rows)}\n")
 
 

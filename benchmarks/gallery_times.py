@@ -110,9 +110,10 @@ def table(rows: Iterable[tuple[str, float, float, float]], place: str) -> str:
     lines = [
         "## Times",
         "",
-        "Seconds that `compute` takes. The first run compiles the kernels. The other figures are medians of later",
-        "runs of the same lines with clarray and with NumPy (and SciPy, for `ndimage` and `special`).",
-        "`python benchmarks/gallery_times.py` measures them on your machine.",
+        "The table shows how many seconds the function `compute` of each program takes. The first run with clarray compiles the kernels.",
+        "The columns *clarray* and *NumPy* show medians of later runs of the same lines. With NumPy, the programs use `scipy.ndimage`",
+        "and `scipy.special` in place of `clarray.ndimage` and `clarray.special`. The last column is NumPy's time divided by clarray's",
+        "time. `python benchmarks/gallery_times.py` measures these times on your machine.",
         "",
         f"Measured on {place}.",
         "",
