@@ -169,13 +169,14 @@ def type_named(word: str, types: Types, what: str) -> np.dtype:
 
 
 def _scalar(signature: Signature, p: Parameter, x: Any, dtype: np.dtype) -> Node:
-    given = np.asarray(x).dtype
+    number = np.asarray(x)
+    given = number.dtype
     if given not in DTYPES or _RANK[given.kind] > _RANK[dtype.kind]:
         raise TypeError(
             f"kernel {signature.name!r}: {p.name} is {dtype}, which cannot hold {x!r}; convert it, or declare another "
             "type"
         )
-    return scalar_node(x, dtype)
+    return scalar_node(number.item(), dtype)  # a NumPy integer would wrap around
 
 
 def declared(parameters: tuple[Parameter, ...], types: Types, signature: Signature) -> Declared:

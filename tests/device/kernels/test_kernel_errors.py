@@ -133,6 +133,14 @@ def test_wrong_shapes(x: Any, call: Any, message: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("number", [300, -129, np.int64(300), np.uint8(200)], ids=repr)
+def test_integers_do_not_wrap_around(number: Any) -> None:
+    add = ElementwiseKernel("int8 a, int8 x", "int8 y", "y = x + a")
+    with pytest.raises(OverflowError, match="out of bounds for int8"):
+        add(number, clarray.zeros(3, np.int8))
+    assert add(np.int64(7), clarray.zeros(3, np.int8)).tolist() == [7, 7, 7]
+
+
 def test_overflow_and_axes(x: Any) -> None:
     with pytest.raises(OverflowError):
         SUM(x, x, 2**40)
