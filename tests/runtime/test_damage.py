@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import current_device, pocl_binary
+from clarray._engine.runtime import current_device
+from clarray._engine.runtime.backends.pocl import binary_format
+from clarray._engine.runtime.backends.pocl.cpu_name import is_mendable
 from clarray._engine.runtime.cache import DiskCache
-from clarray._engine.runtime.pocl import is_mendable
 from clarray._engine.runtime.trials import Trials
 
 from .once import ONCE
@@ -104,7 +105,7 @@ def test_whatever_becomes_of_a_program_the_next_process_is_right_and_heals_it(
     shutil.copytree(kept, folder)
     cache = DiskCache(folder / "programs")
     sound = _programs(folder)
-    assert all(map(pocl_binary.is_complete, sound.values()))
+    assert all(map(binary_format.is_complete, sound.values()))
     for file in list(cache.folder.iterdir()):
         if damage in DAMAGES:
             file.write_bytes(DAMAGES[damage](file.read_bytes()))
@@ -121,18 +122,18 @@ def test_whatever_becomes_of_a_program_the_next_process_is_right_and_heals_it(
     assert (result.returncode, result.stdout, result.stderr) == (0, "1\n", "")
     healed = _programs(folder)
     assert healed.keys() == sound.keys()
-    assert all(map(pocl_binary.is_complete, healed.values()))
+    assert all(map(binary_format.is_complete, healed.values()))
 
 
 def test_every_piece_of_a_binary_is_seen_to_be_one(kept: Path) -> None:
     for binary in _programs(kept).values():
-        assert pocl_binary.is_complete(binary)
+        assert binary_format.is_complete(binary)
         if not binary.startswith(b"poclbin"):
             continue
-        assert not any(pocl_binary.is_complete(binary[:at]) for at in range(73, len(binary), 41))
-        assert not pocl_binary.is_complete(_without_files(binary))
-        moved = pocl_binary.renamed(binary, "elsewhere")
-        assert pocl_binary.is_complete(moved)
+        assert not any(binary_format.is_complete(binary[:at]) for at in range(73, len(binary), 41))
+        assert not binary_format.is_complete(_without_files(binary))
+        moved = binary_format.renamed(binary, "elsewhere")
+        assert binary_format.is_complete(moved)
         assert len(moved) == len(binary)
         assert b"elsewhere\0" in moved[:73]
 
@@ -191,7 +192,7 @@ def test_code_that_crashes_does_so_once(fresh_in: Any, kept: Path, tmp_path: Pat
     for key, binary in _programs(folder).items():
         broken = _with_code(binary, b"\x0f\x0b")  # an instruction that is none
         assert broken != binary
-        assert pocl_binary.is_complete(broken)
+        assert binary_format.is_complete(broken)
         cache.store(key, broken)
     assert fresh_in(folder, ONCE).returncode < 0
     again = fresh_in(folder, ONCE)
@@ -217,15 +218,15 @@ def _with_code(binary: bytes, code: bytes) -> bytes:
 REMOVED = """
 import shutil
 from pathlib import Path
-from clarray._engine.runtime import pocl_folder
+from clarray._engine.runtime.backends.pocl import scratch_folder
 from clarray._engine.runtime.cache import cache_folder
 def away(path):
     shutil.rmtree(path)
     if FILE:
         Path(path).write_text("in the way")
 kernel.launch((1,), (8,), (memory.buffer,), True)
-if pocl_folder._held is not None:
-    away(pocl_folder._held.inside)
+if scratch_folder._held is not None:
+    away(scratch_folder._held.inside)
 away(cache_folder())
 for local in (2, 4):
     kernel.launch((8 // local,), (local,), (memory.buffer,), False)
@@ -251,7 +252,7 @@ def test_folders_may_go_while_a_process_runs(fresh_in: Any, tmp_path: Path, warm
         folder.unlink()
     again = fresh_in(folder, ONCE)
     assert (again.returncode, again.stderr) == (0, "")
-    assert all(map(pocl_binary.is_complete, _programs(folder).values()))
+    assert all(map(binary_format.is_complete, _programs(folder).values()))
     assert fresh_in(folder, ONCE).stdout == "0\n"
 
 

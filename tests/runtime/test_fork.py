@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import current_device, pocl_binary
+from clarray._engine.runtime import current_device
+from clarray._engine.runtime.backends.pocl import binary_format
 from clarray._engine.runtime.cache import DiskCache
 
 from .once import ONCE
@@ -127,7 +128,7 @@ on_pocl = pytest.mark.skipif(not current_device().is_pocl, reason="only PoCL wor
 
 def _all_complete(folder: Path) -> bool:
     cache = DiskCache(folder / "programs")
-    return all(pocl_binary.is_complete(cache.load(file.name) or b"") for file in cache.folder.iterdir())
+    return all(binary_format.is_complete(cache.load(file.name) or b"") for file in cache.folder.iterdir())
 
 
 CHILDREN = """

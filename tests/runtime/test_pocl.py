@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import current_device, environment, pocl, pocl_binary, pocl_header, programs
-from clarray._engine.runtime.pocl import is_mendable, library_cpu
+from clarray._engine.runtime import current_device, environment, programs
+from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header
+from clarray._engine.runtime.backends.pocl.cpu_name import is_mendable, library_cpu
 from clarray._engine.runtime.programs import compile_source
 
 linux_x86 = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform")
@@ -35,7 +36,7 @@ class Structures:
 @linux_x86
 def test_only_the_first_pointer_of_one_device_is_turned() -> None:
     memory = Structures(_5=b"gener", _80=b"generic", _90=b"generic", _208=b"generic")
-    assert pocl.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert cpu_name.name_cpu(memory.device())  # type: ignore[arg-type]
     assert memory.slots[80] == library_cpu().encode()
     assert memory.slots[90] == memory.slots[208] == b"generic"
     assert memory.slots[5] == b"gener"
@@ -44,7 +45,7 @@ def test_only_the_first_pointer_of_one_device_is_turned() -> None:
 @linux_x86
 def test_a_known_cpu_is_turned_where_it_follows_the_target() -> None:
     memory = Structures(_70=b"znver3", _79=b"x86_64-unknown-linux-gnu", _80=b"znver3", _90=b"znver3")
-    assert pocl.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert cpu_name.name_cpu(memory.device())  # type: ignore[arg-type]
     assert memory.slots[80] == library_cpu().encode()
     assert memory.slots[70] == memory.slots[90] == b"znver3"
 
@@ -52,9 +53,9 @@ def test_a_known_cpu_is_turned_where_it_follows_the_target() -> None:
 @linux_x86
 def test_nothing_is_touched_where_nothing_fits() -> None:
     memory = Structures(_80=b"znver3", _208=b"generic")
-    assert not pocl.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert not cpu_name.name_cpu(memory.device())  # type: ignore[arg-type]
     assert memory.slots[80] == b"znver3"
-    assert not pocl.name_cpu(SimpleNamespace(int_ptr=0x1234_5678_9ABC))  # type: ignore[arg-type]
+    assert not cpu_name.name_cpu(SimpleNamespace(int_ptr=0x1234_5678_9ABC))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -68,27 +69,27 @@ def test_nothing_is_touched_where_nothing_fits() -> None:
     ],
 )
 def test_the_kernel_librarys_cpu(monkeypatch: pytest.MonkeyPatch, flags: str, cpu: str) -> None:
-    monkeypatch.setattr(pocl, "cpu_flags", lambda: frozenset(flags.split()))
+    monkeypatch.setattr(cpu_name, "cpu_flags", lambda: frozenset(flags.split()))
     assert library_cpu() == cpu
-    assert f"arch={cpu}" in pocl.function_attribute()
+    assert f"arch={cpu}" in cpu_name.function_attribute()
 
 
 def test_binaries_are_made_out_to_another_device() -> None:
     binary = b"poclbin\0" + bytes(range(8)) + b"the rest"
-    assert pocl_binary.binary_id(binary) == bytes(range(8)).hex()
-    other = pocl_binary.for_device(binary, "ff" * 8)
+    assert binary_format.binary_id(binary) == bytes(range(8)).hex()
+    other = binary_format.for_device(binary, "ff" * 8)
     assert other == b"poclbin\0" + b"\xff" * 8 + b"the rest"
-    assert pocl_binary.binary_id(b"poclbin\0") == ""
-    assert pocl_binary.binary_id(b"\x7fELF" + bytes(100)) == ""
+    assert binary_format.binary_id(b"poclbin\0") == ""
+    assert binary_format.binary_id(b"\x7fELF" + bytes(100)) == ""
 
 
 @linux_x86
 def test_a_programs_folder_is_read_from_its_structure() -> None:
     for name in (b"_UNCACHED_a9Zb_c", b"program-12-3"):
         memory = Structures(_3=b"program.bc", _28=name, _200=b"program-99-9")
-        assert pocl.program_folder(memory.device()) == name.decode()  # type: ignore[arg-type]
-    assert pocl.program_folder(Structures(_5=b"_UNCACHED_", _6=b"program-1").device()) is None  # type: ignore[arg-type]
-    assert pocl.program_folder(SimpleNamespace(int_ptr=0x1234_5678_9ABC)) is None  # type: ignore[arg-type]
+        assert cpu_name.program_folder(memory.device()) == name.decode()  # type: ignore[arg-type]
+    assert cpu_name.program_folder(Structures(_5=b"_UNCACHED_", _6=b"program-1").device()) is None  # type: ignore[arg-type]
+    assert cpu_name.program_folder(SimpleNamespace(int_ptr=0x1234_5678_9ABC)) is None  # type: ignore[arg-type]
 
 
 @linux_x86
@@ -96,9 +97,9 @@ def test_pages_of_what_has_been_unloaded_are_left_out() -> None:
     mapped = mmap.mmap(-1, 2 * mmap.PAGESIZE)
     first = ctypes.addressof(ctypes.c_char.from_buffer(mapped))
     pages = range(first, first + len(mapped), mmap.PAGESIZE)
-    pocl._touch(pages)
+    cpu_name._touch(pages)
     mapped.close()
-    pocl._touch(pages)
+    cpu_name._touch(pages)
 
 
 def test_the_identity_names_the_cpu() -> None:
@@ -121,7 +122,7 @@ def test_a_source_is_compiled_with_the_declarations_it_needs(pocls: Any) -> None
         barrier(CLK_LOCAL_MEM_FENCE);
         atomic_add(n, popcount(as_int(fma(x[get_global_id(0)], 2.0f, min(x[1], 1.0f)))));
     }"""
-    longer, options = pocl_header.with_declarations(source, "")
+    longer, options = header.with_declarations(source, "")
     declarations = longer.removesuffix(source)
     assert declarations != longer
     assert len(declarations) < 40_000 < 980_000

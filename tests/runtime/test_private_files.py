@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from clarray._engine.runtime import cache as caches
-from clarray._engine.runtime import keeping, pocl_folder, private_files
+from clarray._engine.runtime import keeping, private_files
+from clarray._engine.runtime.backends.pocl import scratch_folder
 from clarray._engine.runtime.cache import CACHES, DiskCache, cache_folder, cache_of
 from clarray._engine.runtime.private_files import NotPrivateError, PrivateFolder
 from clarray._engine.runtime.trials import Trials
@@ -225,7 +226,7 @@ def test_temporary_folders_are_made_where_nobody_can_exchange_them(tmp_path: Pat
 
 def test_what_others_make_beside_pocls_folders_stays(tmp_path: Path, give: Give) -> None:
     """Everyone can make files in shared memory: a FIFO made the process hang, and folders of others were emptied."""
-    prefix = tmp_path / pocl_folder._PREFIX
+    prefix = tmp_path / scratch_folder._PREFIX
     paths = {name: Path(f"{prefix}{name}") for name in ("fifo", "file", "link", "another's", "deep", "mine")}
     os.mkfifo(paths["fifo"])
     paths["file"].touch()
@@ -238,7 +239,7 @@ def test_what_others_make_beside_pocls_folders_stays(tmp_path: Path, give: Give)
     give(paths["another's"])
     for path in paths.values():
         os.utime(path, (0, 0), follow_symlinks=False)
-    pocl_folder._remove_stale(tmp_path)
+    scratch_folder._remove_stale(tmp_path)
     _flatten(paths["deep"])
     stay = {"fifo", "file", "link", "another's"}
     assert {name for name, path in paths.items() if os.path.lexists(path)} - {"deep"} == stay
@@ -399,7 +400,7 @@ def test_between_users(victim: int, mode: int) -> None:
             return DiskCache(cache.folder).load(KEY) is None and refused is not None
 
         def is_left_alone() -> bool:
-            made = Path(f"{base}/{pocl_folder._PREFIX}x")
+            made = Path(f"{base}/{scratch_folder._PREFIX}x")
             made.mkdir(0o777)
             made.chmod(0o777)
             (made / "file").touch()
@@ -409,8 +410,8 @@ def test_between_users(victim: int, mode: int) -> None:
         assert _as_user(1234, plant)
         assert _as_user(victim, is_refused)
         assert _as_user(1234, is_left_alone)
-        assert _as_user(victim, lambda: pocl_folder._remove_stale(base) is None)
-        assert (base / f"{pocl_folder._PREFIX}x" / "file").exists()
+        assert _as_user(victim, lambda: scratch_folder._remove_stale(base) is None)
+        assert (base / f"{scratch_folder._PREFIX}x" / "file").exists()
     finally:
         private_files.remove_folder(base)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import environment, workers
+from clarray._engine.runtime import environment
+from clarray._engine.runtime.backends.pocl import pool_threads
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system gives threads no cores")
 
@@ -24,7 +25,7 @@ def placed(
     """Which threads of those that are started meanwhile are given which cores."""
     given: dict[int, set[int]] = {}
     listed = iter([{7}, {7} | {11 + k for k in range(started)}])
-    monkeypatch.setattr(workers, "_threads", lambda: next(listed))
+    monkeypatch.setattr(pool_threads, "_threads", lambda: next(listed))
     monkeypatch.setattr(os, "sched_getaffinity", lambda which: cores)
     monkeypatch.setattr(os, "sched_setscheduler", lambda *args: None)
 
@@ -34,7 +35,7 @@ def placed(
         given[thread] = mask
 
     monkeypatch.setattr(os, "sched_setaffinity", give)
-    with workers.spread(devices):
+    with pool_threads.spread(devices):
         pass
     return given
 
@@ -76,11 +77,12 @@ def test_pocls_threads_have_cores_of_their_own(fresh):
     found = fresh(
         """
 import os
-from clarray._engine.runtime import devices, workers
-before, mine = workers._threads(), os.sched_getaffinity(0)
+from clarray._engine.runtime import devices
+from clarray._engine.runtime.backends.pocl import pool_threads
+before, mine = pool_threads._threads(), os.sched_getaffinity(0)
 devices()
-masks = [sorted(os.sched_getaffinity(thread)) for thread in workers._threads() - before]
-alone = len(masks) == len(mine) and 1 < len(mine) <= workers.MOST
+masks = [sorted(os.sched_getaffinity(thread)) for thread in pool_threads._threads() - before]
+alone = len(masks) == len(mine) and 1 < len(mine) <= pool_threads.MOST
 print(sorted(masks) == [[core] for core in sorted(mine)] if alone else all(set(mask) == mine for mask in masks))
 print(os.sched_getaffinity(0) == mine, os.sched_getscheduler(0) == os.SCHED_OTHER)
 """,

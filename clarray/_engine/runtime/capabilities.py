@@ -9,7 +9,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import machine_code, pocl, pocl_binary, preflight
+from clarray._engine.runtime import preflight
+from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, machine_code
 from clarray._engine.runtime.environment import cpu_flags
 from clarray._engine.runtime.limits import total_host_bytes
 from clarray._engine.runtime.programs import binary_of, compile_source
@@ -138,17 +139,17 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
     if known is not None:
         if known.mended:
             for device in devices:
-                pocl.name_cpu(device)
+                cpu_name.name_cpu(device)
         return known
     device = devices[0]
     if kind(device) != "cpu":
         return Compiled()
-    if not pocl.is_mendable(device):
+    if not cpu_name.is_mendable(device):
         return Compiled(clang_builtins=_compiles(context, device, _CLANG_BUILTINS))
-    mended = pocl.is_named(device)
+    mended = cpu_name.is_named(device)
     if not mended and not _compiles(context, device, _PLAIN):
         mended = _named(devices)
-    attribute = "" if mended else pocl.function_attribute()
+    attribute = "" if mended else cpu_name.function_attribute()
     if attribute and not _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=attribute)):
         attribute = ""
         mended = _named(devices)
@@ -183,14 +184,14 @@ def _hand_over(context: cl.Context, device: cl.Device) -> float:
 
 
 def _named(devices: list[cl.Device]) -> bool:
-    return bool([each for each in devices if pocl.name_cpu(each)])
+    return bool([each for each in devices if cpu_name.name_cpu(each)])
 
 
 def _binary_id(context: cl.Context, device: cl.Device) -> str:
     """Compile a program to see how the device's binaries are marked."""
     program = compile_source(context, device, _EMPTY)
     with preflight.compiling(device, launches=True, gives_binary=True):
-        return pocl_binary.binary_id(binary_of(program))
+        return binary_format.binary_id(binary_of(program))
 
 
 def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:

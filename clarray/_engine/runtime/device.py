@@ -25,8 +25,9 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.runtime import machine_code, pocl, profiling, transfer
 from clarray._engine.runtime import memory as memories
+from clarray._engine.runtime import profiling, transfer
+from clarray._engine.runtime.backends.pocl import cpu_name, machine_code
 from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray._engine.runtime.environment import compiler_settings, cpu_identity
@@ -132,7 +133,7 @@ class Device(Waiting):
         self.successor: Device | None = None
         self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)
         self.attached: dict[str, Any] = {}
-        self.cl_device, self.is_pocl = device, pocl.is_pocl(device)
+        self.cl_device, self.is_pocl = device, cpu_name.is_pocl(device)
         # Now, since a process forked later must not ask OpenCL to describe its error.
         self._name = f"<{device.name.strip()} on {device.platform.name.strip()}>"
         self._cl_inline = inline

@@ -20,7 +20,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, preflight, private_files, workers
+from clarray._engine.runtime import compiling, preflight, private_files
+from clarray._engine.runtime.backends.pocl import cpu_name, machine_code, pool_threads, scratch_folder
 from clarray._engine.runtime.capabilities import KINDS, kind, line_of
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
@@ -76,7 +77,7 @@ def devices() -> list[Device]:
             if _found is None:
                 _found = found
         if not _found:
-            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + _NO_PLACE * pocl_folder.is_missing())
+            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + _NO_PLACE * scratch_folder.is_missing())
         found = list(_found)
     private_files.warn()  # without the lock: a filter may raise, and a hook may use devices
     return found
@@ -272,7 +273,7 @@ def describe_devices(chosen: Device | None = None) -> list[str]:
 def _discover() -> list[Device]:
     found: list[Device] = []
     every: list[cl.Device] = []
-    with prepared_environment(), preflight.starting_drivers(), workers.spread(every):
+    with prepared_environment(), preflight.starting_drivers(), pool_threads.spread(every):
         try:
             platforms = on_large_stack(cl.get_platforms)()
         except cl.Error:  # the loader's way to say that there are none
@@ -291,7 +292,7 @@ def _discover() -> list[Device]:
 def _paired(listed: list[cl.Device]) -> list[Device]:
     """Make one platform's devices ours, PoCL's `basic` a part of the one with a thread pool."""
     basic = [device for device in listed if _is_basic(device)]
-    pool = [d for d in listed if pocl.is_pocl(d) and d.name.startswith("pthread")]
+    pool = [d for d in listed if cpu_name.is_pocl(d) and d.name.startswith("pthread")]
     if not (basic and pool):
         return [Device(device) for device in listed]
     rest = [device for device in listed if device not in (*basic, *pool)]
@@ -300,7 +301,7 @@ def _paired(listed: list[cl.Device]) -> list[Device]:
 
 def _is_basic(device: cl.Device) -> bool:
     """Whether this is PoCL's device that runs kernels in the calling thread."""
-    return pocl.is_pocl(device) and device.name.startswith("basic")
+    return cpu_name.is_pocl(device) and device.name.startswith("basic")
 
 
 def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
@@ -409,12 +410,12 @@ def _keep_still() -> None:
             continue
         if device.is_pocl:
             if not (_hold(device.lock, deadline) and _rests(device, deadline)):
-                pocl_folder.abandon()
+                scratch_folder.abandon()
         elif device.pending and device.capabilities.host_memory:
             with contextlib.suppress(cl.Error, RuntimeError):
                 device.synchronize()
     if not _hold(compiling.working, deadline):  # after an interrupt at the end: else its thread has been waited for
-        pocl_folder.abandon()
+        scratch_folder.abandon()
 
 
 _surviving: list[cl.Device] = []  # those that work without threads that stayed in the parent

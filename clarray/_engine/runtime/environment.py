@@ -22,7 +22,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from clarray._engine.runtime import pocl_folder, private_files
+from clarray._engine.runtime import private_files
+from clarray._engine.runtime.backends.pocl import scratch_folder
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.private_files import PrivateFolder
 
@@ -96,7 +97,7 @@ def prepared_environment() -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-        pocl_folder.confirm()
+        scratch_folder.confirm()
         if temporary is not None:
             private_files.remove_folder(temporary)
 
@@ -109,9 +110,9 @@ def _pocl_folder(changes: dict[str, str]) -> dict[str, str]:
     if os.name != "posix":
         return {}
     keeps = changes.get("POCL_KERNEL_CACHE", os.environ.get("POCL_KERNEL_CACHE")) != "0"
-    if keeps and pocl_folder.usable(_pocls_choice()):
+    if keeps and scratch_folder.usable(_pocls_choice()):
         return {}
-    return {"POCL_CACHE_DIR": str(pocl_folder.make() or Path(os.devnull, "pocl"))}
+    return {"POCL_CACHE_DIR": str(scratch_folder.make() or Path(os.devnull, "pocl"))}
 
 
 def _pocls_choice() -> Path:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, pocl_folder, preflight
+from clarray._engine.runtime import preflight
+from clarray._engine.runtime.backends.pocl import cpu_name, scratch_folder
+from clarray._engine.runtime.backends.pocl.machine_code import Code, loaded
 from clarray._engine.runtime.errors import different_devices, is_out_of_memory
-from clarray._engine.runtime.machine_code import Code, loaded
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
@@ -307,7 +308,7 @@ class Kernel:
         start = time.perf_counter()
         first = local not in bound.launches
         if first and device.is_pocl:
-            pocl_folder.require()
+            scratch_folder.require()
         untried = first and bound.stored
         compiles = first and device.is_pocl and not bound.stored
         worked = time.process_time() if untried else 0.0
@@ -348,7 +349,7 @@ class Kernel:
         if not self._device.is_pocl:
             yield
             return
-        loads = bound.stored and pocl.is_unpacked(bound.folder, self.name, local)
+        loads = bound.stored and cpu_name.is_unpacked(bound.folder, self.name, local)
         with preflight.compiling(bound.queue.device, loads, launches=True):
             yield
             commands.finish()
@@ -356,7 +357,7 @@ class Kernel:
     def _note_code(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> None:
         """Wait for a first launch by PoCL, and note the file of the machine code that PoCL has made for it."""
         commands.finish()
-        file = pocl.machine_code_file(bound.folder, self.name, local)
+        file = cpu_name.machine_code_file(bound.folder, self.name, local)
         if file is not None and self._device.capabilities.calls_code:
             self._made.setdefault(local, file)
 
@@ -399,7 +400,7 @@ class Kernel:
         nothing = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, _SCRATCH_BYTES)
         commands = cl.CommandQueue(device.context, queue.device)
         if device.is_pocl:
-            pocl_folder.require()
+            scratch_folder.require()
         taken = bound.take()
         taken.set_args(*[nothing if arg is None else arg for arg in args])
         with (

@@ -23,8 +23,8 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.accounts import host_pools
+from clarray._engine.runtime.backends.pocl import cpu_name, scratch_folder
 from clarray._engine.runtime.limits import DRIVERS, FIRST, LATER, LOADER, POCL_BINARY, Room, in_units, shortage
 from clarray._engine.threads import collector_off
 
@@ -84,12 +84,12 @@ def compiling(
     OSError
         Too few descriptors, files too small, no linker, or no further process.
     """
-    is_pocl = pocl.is_pocl(device)
+    is_pocl = cpu_name.is_pocl(device)
     _open_standard_streams()
     room = LOADER if loads else LATER if device.int_ptr in _warm else FIRST
     require(POCL_BINARY if is_pocl and gives_binary else room, "OpenCL's compiler")
     if is_pocl:
-        pocl_folder.require()
+        scratch_folder.require()
         _require_files()
         if not loads:
             _require_linker(device)
@@ -150,7 +150,7 @@ def _require_files() -> None:
 
 
 def _require_linker(device: cl.Device) -> None:
-    if pocl.is_mendable(device) and not os.access(_linker(os.environ.get("PATH", "")), os.X_OK):
+    if cpu_name.is_mendable(device) and not os.access(_linker(os.environ.get("PATH", "")), os.X_OK):
         raise FileNotFoundError(
             errno.ENOENT,
             "PoCL links kernels with this program, and no folder of PATH has it: install binutils, or add its folder "

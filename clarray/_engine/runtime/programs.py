@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyopencl as cl
 
-from clarray._engine.runtime import includes, pocl, pocl_binary, pocl_folder, pocl_header, preflight, profiling
+from clarray._engine.runtime import includes, preflight, profiling
+from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, scratch_folder
 from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
@@ -145,7 +146,7 @@ class Program:
             kernel.set_scalar_arg_dtypes(taken.dtypes)
             return kernel
 
-        folder = pocl.program_folder(program) if self._device.is_pocl else None
+        folder = cpu_name.program_folder(program) if self._device.is_pocl else None
         return Bound(make, queue, queue.name in self._stored, folder, taken)
 
     def _checked_program(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Program:
@@ -195,7 +196,7 @@ class Program:
                 if self._device.is_pocl:
                     self._asked.add(queue.name)
                 binary = self._binary(self._built[queue.name])
-            if len(binary) > self._saved_bytes and pocl_binary.is_complete(binary):
+            if len(binary) > self._saved_bytes and binary_format.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
 
@@ -203,7 +204,7 @@ class Program:
         """Give the binary that is saved; none of PoCL's where asking holds too many kernels open."""
         if not self._device.is_pocl:
             return binary_of(program)
-        binary = pocl.binary_of(program)
+        binary = cpu_name.binary_of(program)
         if not binary and Program._held_open < _MOST_HELD_OPEN:
             Program._held_open += len(self._arg_types)
             binary = binary_of(program)
@@ -271,17 +272,17 @@ class Program:
 
     def _from_binary(self, binary: bytes, queue: Queue, apart: bool) -> cl.Program | None:
         device = self._device
-        if not pocl_binary.is_complete(binary):
+        if not binary_format.is_complete(binary):
             return None
         if device.compiled.binary_ids:
             wanted = device.compiled.binary_ids[queue is not device.main]
-            binary = pocl_binary.for_device(binary, wanted)
+            binary = binary_format.for_device(binary, wanted)
         if device.is_pocl:
-            pocl_folder.require()
-            folder = pocl_folder.new_name()
+            scratch_folder.require()
+            folder = scratch_folder.new_name()
             self._folder = self._folder or folder  # one for both queues, which have the same files
-            if self._folder and pocl_binary.is_known(binary):
-                binary = pocl_binary.renamed(binary, self._folder)
+            if self._folder and binary_format.is_known(binary):
+                binary = binary_format.renamed(binary, self._folder)
         try:
             program = cl.Program(device.context, [queue.device], [binary])
             return build(program, [], queue.device, apart, loads=True)
@@ -328,7 +329,7 @@ def compile_source(
         With the compiler's log and the numbered source.
     """
     options = [*build_options(device), *more_options]
-    shorter = pocl_header.with_declarations(source, attribute) if pocl.is_mendable(device) else None
+    shorter = header.with_declarations(source, attribute) if cpu_name.is_mendable(device) else None
     if shorter is not None:
         with contextlib.suppress(cl.Error):
             return build(created(context, shorter[0]), [*options, *shorter[1]], device, apart)

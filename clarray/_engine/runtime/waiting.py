@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import machine_code
+from clarray._engine.runtime.backends.pocl import machine_code
 from clarray._engine.runtime.interrupts import take_at_once
 
 if TYPE_CHECKING:

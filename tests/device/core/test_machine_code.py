@@ -14,7 +14,8 @@ import pytest
 
 import clarray
 from clarray._engine.launch.first_calls import kernels_only
-from clarray._engine.runtime import Device, Kernel, current_device, machine_code
+from clarray._engine.runtime import Device, Kernel, current_device
+from clarray._engine.runtime.backends.pocl import machine_code
 from clarray._engine.runtime.capabilities import _calls_code
 
 from ..conftest import assert_same

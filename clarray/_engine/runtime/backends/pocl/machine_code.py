@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, preflight
+from clarray._engine.runtime import preflight
+from clarray._engine.runtime.backends.pocl import cpu_name
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.limits import processors
 from clarray._engine.speedups import core, known_to_core, laid_out
@@ -110,7 +111,7 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     context : pyopencl.Context
         Of the device.
     device : pyopencl.Device
-        One that `pocl.is_mendable` knows.
+        One that `cpu_name.is_mendable` knows.
     probe : pyopencl.Program
         `PROBE`, compiled for it, whose kernel writes what it has been told.
     """
@@ -123,7 +124,7 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     with preflight.compiling(device, launches=True):
         cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
         queue.finish()
-    file = pocl.machine_code_file(pocl.program_folder(probe), "called", (1, 1))
+    file = cpu_name.machine_code_file(cpu_name.program_folder(probe), "called", (1, 1))
     buffer.release()
     code = loaded(file, "called")
     return code is not None and bool(expected.any()) and np.array_equal(_called(code), expected)

@@ -30,7 +30,8 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl_folder, private_files
+from clarray._engine.runtime import private_files
+from clarray._engine.runtime.backends.pocl import scratch_folder
 from clarray._engine.runtime.environment import cpu_flags
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
@@ -139,7 +140,7 @@ def _text(memory: int, pointer: int, nbytes: int = len(_GENERIC)) -> bytes:
 
 _KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
 _FOLDER_BYTES = 41
-_FOLDER = rb"(_UNCACHED_\w{6}|program-\d+-\d+)\0"  # PoCL's choice, or `pocl_folder.new_name`
+_FOLDER = rb"(_UNCACHED_\w{6}|program-\d+-\d+)\0"  # PoCL's choice, or `scratch_folder.new_name`
 _touched: set[str] = set()  # mappings whose constants have been read
 
 
@@ -174,7 +175,7 @@ def machine_code_file(folder: str | None, name: str, local: tuple[int, ...]) -> 
     if len(files) != 1:
         return None
     (file,) = files
-    if not (pocl_folder.holds(file) or private_files.is_private_file(file)):
+    if not (scratch_folder.holds(file) or private_files.is_private_file(file)):
         return None  # another library has had PoCL work where other users can write
     if "uncached" in file.parts:
         _spare_general_variant(file)
@@ -183,7 +184,7 @@ def machine_code_file(folder: str | None, name: str, local: tuple[int, ...]) -> 
 
 def is_unpacked(folder: str | None, kernel: str, local: tuple[int, ...]) -> bool:
     """Return whether machine code for launches of this local size came with a program's binary."""
-    program = None if folder is None else pocl_folder.path_of(folder)
+    program = None if folder is None else scratch_folder.path_of(folder)
     if program is None:
         return False
     variant = "-".join(map(str, (*local, 1, 1)[:3])) + "-"

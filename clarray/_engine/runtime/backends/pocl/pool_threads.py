@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl
+from clarray._engine.runtime.backends.pocl import cpu_name
 
 MOST = 4  # cores at most of a pool whose threads are given one each
 
@@ -34,7 +34,7 @@ def spread(found: list[cl.Device]) -> Iterator[None]:
     before = _threads()
     yield
     started = sorted(_threads() - before)
-    pools = [device for device in found if pocl.is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
+    pools = [device for device in found if cpu_name.is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
     if not pools or not 1 < len(started) <= MOST or "POCL_AFFINITY" in os.environ:
         return
     cores = sorted(os.sched_getaffinity(0))
