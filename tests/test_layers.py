@@ -48,6 +48,8 @@ PURE_FLOORS = {"_engine.ops", "_engine.expr", "_engine.codegen", "_engine.tuning
 PURE_STAGES = {"policy", "plan", "source"}
 DEVICE = {"_engine.runtime", "_engine.launch"}
 ONLY_IN_RUNTIME = {"pyopencl"}
+BACKENDS = "_engine.runtime.backends"
+BACKEND = re.compile(rf"{BACKENDS}\.(?!backend$)\w+")  # a backend's folder: only the package above imports it
 ENTRIES = 14  # of clarray/, beside __init__.py, __main__.py and py.typed
 LONGEST = 500
 MOST_BY_POSITION = 6  # fields of a value: more are given by name
@@ -136,6 +138,9 @@ def test_imports_go_downwards(module: str) -> None:
         target = own_module(name)
         if target is None or target == module:
             continue
+        folder = BACKEND.match(target)
+        if folder and module not in (BACKENDS, folder[0]) and not module.startswith(f"{folder[0]}."):
+            wrong.append(f"line {line}: only {BACKENDS} imports {name}")
         if not may_import(module, target):
             wrong.append(f"line {line}: {module} may not import {name}")
         if is_pure(module) and (floor_of(target) in DEVICE or stage_of(target) == "launch"):

@@ -47,7 +47,7 @@ if __name__ == "__main__":
 """
 
 
-on_pocl = pytest.mark.skipif(not current_device().is_pocl, reason="only PoCL works in a forked process")
+on_pocl = pytest.mark.skipif(current_device().backend.name != "pocl", reason="only PoCL works in a forked process")
 
 
 @pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=[needs_host_memory, on_pocl]), "forkserver"])
@@ -58,7 +58,7 @@ def test_multiprocessing(same: Run, write: Write, method: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="spawns alone")
-@pytest.mark.skipif(current_device().is_pocl, reason="PoCL works in a forked process")
+@pytest.mark.skipif(current_device().backend.name == "pocl", reason="PoCL works in a forked process")
 def test_another_runtime_names_the_fork(ours: Run, write: Write) -> None:
     write("script.py", POOL)
     outcome = ours("script.py", "fork")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from clarray._engine.runtime import environment
+from clarray._engine.runtime.backends.pocl import settings
 
 LIST = """
 from clarray._engine.runtime import devices
@@ -21,7 +22,7 @@ OPENCL_SETTINGS = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES", "CLAR
 UNSET = dict.fromkeys(OPENCL_SETTINGS)
 
 needs_pocl_wheel = pytest.mark.skipif(
-    not environment._has_pocl_wheel() or environment._has_driver("pocl"),
+    not settings.has_wheel() or environment._has_driver("pocl"),
     reason="PoCL is not there as the wheel",
 )
 needs_intel_wheel = pytest.mark.skipif(

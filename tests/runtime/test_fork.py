@@ -123,7 +123,7 @@ LEAVING = {
     "os._exit": ("os._exit(0)", 0),
     "an exception": ("raise KeyError('on purpose')", 1),
 }
-on_pocl = pytest.mark.skipif(not current_device().is_pocl, reason="only PoCL works in a forked process")
+on_pocl = pytest.mark.skipif(current_device().backend.name != "pocl", reason="only PoCL works in a forked process")
 
 
 def _all_complete(folder: Path) -> bool:
@@ -149,7 +149,7 @@ print("parent")
 @pytest.mark.parametrize("how", LEAVING)
 def test_children_leave_the_parents_programs_alone(fresh: Any, tmp_path: Path, how: str) -> None:
     leave, code = LEAVING[how]
-    work = "lambda: scaled(current_device())" if current_device().is_pocl else "lambda: None"
+    work = "lambda: scaled(current_device())" if current_device().backend.name == "pocl" else "lambda: None"
     text = CHILDREN.replace("LEAVE", leave).replace("CODE", str(code)).replace("WORK", work)
     result = fresh(START + ONCE.replace("[8,", "[8 ,") + text)
     assert (result.stdout, result.stderr) == ("1\nparent\n", "")
@@ -221,7 +221,7 @@ def main():
 
 
 def test_pools_of_processes(fresh: Any, tmp_path: Path) -> None:
-    methods = ["fork", "forkserver", "spawn"] if current_device().is_pocl else ["forkserver", "spawn"]
+    methods = ["fork", "forkserver", "spawn"] if current_device().backend.name == "pocl" else ["forkserver", "spawn"]
     (tmp_path / "work.py").write_text(POOL.replace("METHODS", repr(methods)))
     result = fresh(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import work; work.main()", CLARRAY_TIER="0")
     assert (result.stdout, result.stderr) == ("done\n", "")

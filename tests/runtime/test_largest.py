@@ -96,7 +96,7 @@ print("done")
 """
 
 
-@pytest.mark.skipif(not current_device().is_pocl, reason="of PoCL's limit")
+@pytest.mark.skipif(current_device().backend.name != "pocl", reason="of PoCL's limit")
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="asarray copies to such a device")
 def test_pocl_goes_past_its_largest_allocation(fresh: Any) -> None:
     if available_host_bytes() < 3 << 30:

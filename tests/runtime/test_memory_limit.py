@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, limits, preflight, programs
+from clarray._engine.runtime import Device, limits, preflight
 from clarray._engine.runtime.accounts import read_limit
+from clarray._engine.runtime.backends import Backend
+from clarray._engine.runtime.backends.pocl import program_files
 
 MIB = 1 << 20
 
@@ -277,11 +279,11 @@ def test_a_process_whose_address_space_is_limited(fresh: Any, device: Device) ->
 @pytest.mark.skipif("sys.platform != 'linux'")
 def test_no_binary_is_asked_for_without_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """PoCL crashes where it gets none to make it; free blocks make way first."""
-    if not device.is_pocl:
+    if device.backend.name != "pocl":
         pytest.skip("others give what they have made before")
     asked: list[Any] = []
-    monkeypatch.setattr(programs.pocl, "binary_of", lambda program: asked.append(program) or b"")
-    monkeypatch.setattr(programs, "binary_of", lambda program: b"")
+    monkeypatch.setattr(program_files, "binary_of", lambda program: asked.append(program) or b"")
+    monkeypatch.setattr(Backend, "binary_of", lambda self, program, kernels: b"")
     program = device.program("__kernel void nothing_yet(__global int *x) {}", {"nothing_yet": ["buffer"]})
     queue = device.main
     program._built[queue.name] = None  # type: ignore[assignment]

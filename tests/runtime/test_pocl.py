@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import current_device, environment, programs
-from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header
+from clarray._engine.runtime import current_device, host_cpu, programs
+from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, program_files
 from clarray._engine.runtime.backends.pocl.cpu_name import is_mendable, library_cpu
 from clarray._engine.runtime.programs import compile_source
 
@@ -87,9 +87,9 @@ def test_binaries_are_made_out_to_another_device() -> None:
 def test_a_programs_folder_is_read_from_its_structure() -> None:
     for name in (b"_UNCACHED_a9Zb_c", b"program-12-3"):
         memory = Structures(_3=b"program.bc", _28=name, _200=b"program-99-9")
-        assert cpu_name.program_folder(memory.device()) == name.decode()  # type: ignore[arg-type]
-    assert cpu_name.program_folder(Structures(_5=b"_UNCACHED_", _6=b"program-1").device()) is None  # type: ignore[arg-type]
-    assert cpu_name.program_folder(SimpleNamespace(int_ptr=0x1234_5678_9ABC)) is None  # type: ignore[arg-type]
+        assert program_files.program_folder(memory.device()) == name.decode()  # type: ignore[arg-type]
+    assert program_files.program_folder(Structures(_5=b"_UNCACHED_", _6=b"program-1").device()) is None  # type: ignore[arg-type]
+    assert program_files.program_folder(SimpleNamespace(int_ptr=0x1234_5678_9ABC)) is None  # type: ignore[arg-type]
 
 
 @linux_x86
@@ -97,13 +97,13 @@ def test_pages_of_what_has_been_unloaded_are_left_out() -> None:
     mapped = mmap.mmap(-1, 2 * mmap.PAGESIZE)
     first = ctypes.addressof(ctypes.c_char.from_buffer(mapped))
     pages = range(first, first + len(mapped), mmap.PAGESIZE)
-    cpu_name._touch(pages)
+    program_files._touch(pages)
     mapped.close()
-    cpu_name._touch(pages)
+    program_files._touch(pages)
 
 
 def test_the_identity_names_the_cpu() -> None:
-    assert environment.cpu_identity().startswith(platform.machine())
+    assert host_cpu.cpu_identity().startswith(platform.machine())
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from clarray._engine.runtime import environment
-from clarray._engine.runtime.backends.pocl import scratch_folder
+from clarray._engine.runtime.backends.pocl import scratch_folder, settings
 
 needs_pocl_wheel = pytest.mark.skipif(
-    os.name != "posix" or not environment._has_pocl_wheel() or environment._has_driver("pocl"),
+    os.name != "posix" or not settings.has_wheel() or environment._has_driver("pocl"),
     reason="PoCL is not there as the wheel",
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clarray._engine.runtime import environment
-from clarray._engine.runtime.backends.pocl import pool_threads
+from clarray._engine.runtime.backends.pocl import pool_threads, settings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system gives threads no cores")
 
@@ -35,7 +35,7 @@ def placed(
         given[thread] = mask
 
     monkeypatch.setattr(os, "sched_setaffinity", give)
-    with pool_threads.spread(devices):
+    with pool_threads.spread(devices, lambda device: device is POOL):
         pass
     return given
 
@@ -70,9 +70,7 @@ def test_a_system_that_refuses_is_no_error(monkeypatch):
     assert placed(monkeypatch, 2, {4, 9}, [POOL], refuse=True) == {}
 
 
-@pytest.mark.skipif(
-    not environment._has_pocl_wheel() or environment._has_driver("pocl"), reason="PoCL is not the wheel's"
-)
+@pytest.mark.skipif(not settings.has_wheel() or environment._has_driver("pocl"), reason="PoCL is not the wheel's")
 def test_pocls_threads_have_cores_of_their_own(fresh):
     found = fresh(
         """

@@ -10,18 +10,13 @@ from typing import Any
 import pyopencl as cl
 
 from clarray._engine.runtime import preflight
-from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, machine_code
-from clarray._engine.runtime.environment import cpu_flags
+from clarray._engine.runtime.backends import Trials, backend_of
+from clarray._engine.runtime.host_cpu import cpu_flags
 from clarray._engine.runtime.limits import total_host_bytes
-from clarray._engine.runtime.programs import binary_of, compile_source
+from clarray._engine.runtime.programs import compile_source
+from clarray._engine.speedups import core
 from clarray._engine.values import dataclass
 
-_EMPTY = "kernel void probe(void) {}"
-_PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"
-_WITH_ATTRIBUTE = """
-{attribute} float16 helper(float16 x) {{ return exp(x); }}
-{attribute} kernel void probe(global float *x) {{ vstore16(helper(vload16(1, x)), 0, x); }}
-"""
 _CLANG_BUILTINS = """
 typedef float floats __attribute__((ext_vector_type(16), aligned(4)));
 typedef char chars __attribute__((ext_vector_type(16)));
@@ -107,7 +102,7 @@ class Capabilities:
 class Compiled:
     """Capabilities that only a trial can show. The device's identity names them on disk: all processes plan alike."""
 
-    mended: bool = False  # PoCL's CPU name had to be replaced
+    patched: bool = False  # the backend had to patch the compiler
     clang_builtins: bool = False
     function_attribute: str = ""
     # Which device a binary is for, one for each device; empty where they cannot be exchanged.
@@ -125,7 +120,7 @@ class Compiled:
 
 
 def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None) -> Compiled:
-    """Compile a few lines, unless it is known how that ends; mend PoCL where it needs it.
+    """Compile a few lines, unless it is known how that ends, and patch the compiler if it needs that.
 
     Parameters
     ----------
@@ -136,39 +131,32 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
     known : Compiled or None
         What an earlier process found.
     """
+    device, backend = devices[0], backend_of(devices[0])
     if known is not None:
-        if known.mended:
-            for device in devices:
-                cpu_name.name_cpu(device)
+        if known.patched:
+            for each in devices:
+                backend.patch(each)
         return known
-    device = devices[0]
     if kind(device) != "cpu":
         return Compiled()
-    if not cpu_name.is_mendable(device):
-        return Compiled(clang_builtins=_compiles(context, device, _CLANG_BUILTINS))
-    mended = cpu_name.is_named(device)
-    if not mended and not _compiles(context, device, _PLAIN):
-        mended = _named(devices)
-    attribute = "" if mended else cpu_name.function_attribute()
-    if attribute and not _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=attribute)):
-        attribute = ""
-        mended = _named(devices)
+    found = backend.probe(devices, trials(context, device), context)
     return Compiled(
-        mended,
+        found.patched,
         _compiles(context, device, _CLANG_BUILTINS),
-        attribute,
-        tuple(_binary_id(context, each) for each in devices) if len(devices) > 1 else (),
-        _hand_over(context, device) if len(devices) > 1 else 0.0,
-        _calls_code(context, device),
+        found.function_attribute,
+        found.binary_ids,
+        _hand_over(context, device) if found.binary_ids else 0.0,
+        found.calls_code,
     )
 
 
-def _calls_code(context: cl.Context, device: cl.Device) -> bool:
-    try:
-        program = compile_source(context, device, machine_code.PROBE)
-    except RuntimeError:
-        return False
-    return machine_code.is_callable(context, device, program)
+def trials(context: cl.Context, device: cl.Device) -> Trials:
+    """Return the functions with which a backend compiles trial programs for a device."""
+    return Trials(
+        lambda source: _compiles(context, device, source),
+        lambda each, source: compile_source(context, each, source),
+        lambda each, gives_binary: preflight.compiling(each, launches=True, gives_binary=gives_binary),
+    )
 
 
 def _hand_over(context: cl.Context, device: cl.Device) -> float:
@@ -181,17 +169,6 @@ def _hand_over(context: cl.Context, device: cl.Device) -> float:
         queue.finish()
         taken.append(time.perf_counter() - start)
     return sorted(taken)[len(taken) // 2]
-
-
-def _named(devices: list[cl.Device]) -> bool:
-    return bool([each for each in devices if cpu_name.name_cpu(each)])
-
-
-def _binary_id(context: cl.Context, device: cl.Device) -> str:
-    """Compile a program to see how the device's binaries are marked."""
-    program = compile_source(context, device, _EMPTY)
-    with preflight.compiling(device, launches=True, gives_binary=True):
-        return binary_format.binary_id(binary_of(program))
 
 
 def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:
@@ -239,8 +216,13 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         numbers_together=kind(device) == "cpu",
         compute_capability=_compute_capability(device, extensions),
         hand_over=compiled.hand_over,
-        calls_code=compiled.calls_code and host and machine_code.is_wanted(),
+        calls_code=compiled.calls_code and host and _calls_are_on(),
     )
+
+
+def _calls_are_on() -> bool:
+    """Return whether there is a native implementation to call machine code, and CLARRAY_DIRECT does not forbid it."""
+    return core is not None and os.environ.get("CLARRAY_DIRECT", "1") not in ("", "0")
 
 
 def _works_in_host_memory(device: cl.Device) -> bool:

@@ -27,10 +27,10 @@ import pyopencl as cl
 
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime import profiling, transfer
-from clarray._engine.runtime.backends.pocl import cpu_name, machine_code
+from clarray._engine.runtime.backends import backend_of
 from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
-from clarray._engine.runtime.environment import compiler_settings, cpu_identity
+from clarray._engine.runtime.environment import compiler_settings
 from clarray._engine.runtime.errors import (
     Closed,
     DeviceLostError,
@@ -42,6 +42,7 @@ from clarray._engine.runtime.errors import (
     unopened,
 )
 from clarray._engine.runtime.fair_lock import device_lock
+from clarray._engine.runtime.host_cpu import cpu_identity
 from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Block, Memory
 from clarray._engine.runtime.pool import Pool
@@ -133,7 +134,7 @@ class Device(Waiting):
         self.successor: Device | None = None
         self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)
         self.attached: dict[str, Any] = {}
-        self.cl_device, self.is_pocl = device, cpu_name.is_pocl(device)
+        self.cl_device, self.backend = device, backend_of(device)
         # Now, since a process forked later must not ask OpenCL to describe its error.
         self._name = f"<{device.name.strip()} on {device.platform.name.strip()}>"
         self._cl_inline = inline
@@ -163,7 +164,7 @@ class Device(Waiting):
         compiled = self._probed(context, devices)
         what = describe(self.cl_device, compiled)
         if what.calls_code:
-            machine_code.share_among(what.compute_units)
+            self.backend.use_threads(what.compute_units)
         inline = None
         if self._cl_inline is not None:
             inline = Queue("inline", self._cl_inline, cl.CommandQueue(context, self._cl_inline))

@@ -21,19 +21,19 @@ from typing import Any
 import pyopencl as cl
 
 from clarray._engine.runtime import compiling, preflight, private_files
-from clarray._engine.runtime.backends.pocl import cpu_name, machine_code, pool_threads, scratch_folder
+from clarray._engine.runtime.backends import BACKENDS, backend_of
 from clarray._engine.runtime.capabilities import KINDS, kind, line_of
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
 from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
 from clarray._engine.runtime.memory import Memory
+from clarray._engine.speedups import core
 from clarray._engine.threads import collector_off, on_large_stack
 
 _NONE_FOUND = (
     f"no OpenCL device found: `{POCL}` (Linux) or `{INTEL_CPU}` for the CPU, or install the OpenCL driver of your "
     "GPU's vendor; `python -m clarray doctor` finds what is wrong with those that are there"
 )
-_NO_PLACE = "; PoCL is there, but no folder that it can write to and run programs from: POCL_CACHE_DIR names one"
 _NONE_AFTER_FORK = (
     "OpenCL was used before this process was forked and does not work in it: start processes with "
     "multiprocessing's 'spawn' or 'forkserver', or first use clarray after the fork"
@@ -77,7 +77,7 @@ def devices() -> list[Device]:
             if _found is None:
                 _found = found
         if not _found:
-            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + _NO_PLACE * scratch_folder.is_missing())
+            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + "".join(each.hint() for each in BACKENDS))
         found = list(_found)
     private_files.warn()  # without the lock: a filter may raise, and a hook may use devices
     return found
@@ -273,7 +273,9 @@ def describe_devices(chosen: Device | None = None) -> list[str]:
 def _discover() -> list[Device]:
     found: list[Device] = []
     every: list[cl.Device] = []
-    with prepared_environment(), preflight.starting_drivers(), pool_threads.spread(every):
+    with prepared_environment(), preflight.starting_drivers(), contextlib.ExitStack() as starts:
+        for backend in BACKENDS:
+            starts.enter_context(backend.starting(every))
         try:
             platforms = on_large_stack(cl.get_platforms)()
         except cl.Error:  # the loader's way to say that there are none
@@ -284,24 +286,10 @@ def _discover() -> list[Device]:
             except cl.Error:  # a driver without its hardware
                 continue
             every.extend(listed)
-            found.extend(_paired(listed))
-            _surviving.extend(device for device in listed if _is_basic(device))
+            if listed:
+                found.extend(Device(*pair) for pair in backend_of(listed[0]).paired(listed))
+            _surviving.extend(device for device in listed if backend_of(device).survives_fork(device))
     return found
-
-
-def _paired(listed: list[cl.Device]) -> list[Device]:
-    """Make one platform's devices ours, PoCL's `basic` a part of the one with a thread pool."""
-    basic = [device for device in listed if _is_basic(device)]
-    pool = [d for d in listed if cpu_name.is_pocl(d) and d.name.startswith("pthread")]
-    if not (basic and pool):
-        return [Device(device) for device in listed]
-    rest = [device for device in listed if device not in (*basic, *pool)]
-    return [Device(pool[0], basic[0]), *(Device(device) for device in rest)]
-
-
-def _is_basic(device: cl.Device) -> bool:
-    """Whether this is PoCL's device that runs kernels in the calling thread."""
-    return cpu_name.is_pocl(device) and device.name.startswith("basic")
 
 
 def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
@@ -342,7 +330,7 @@ def _before_fork() -> None:
     devices = sorted((device for device in Device.alive if not device.closed), key=id)
     _astir = not _hold(_lock, deadline)
     for device in devices:
-        _astir |= not (_hold(device.lock, deadline) and _rests(device, deadline)) and device.is_pocl
+        _astir |= not (_hold(device.lock, deadline) and _rests(device, deadline)) and device.backend.works_in_process
     for lock in _more_locks:
         _hold(lock, deadline)
     _astir |= not _hold(compiling.working, deadline)
@@ -358,10 +346,10 @@ def _hold(lock: Any, deadline: float) -> bool:
 
 def _rests(device: Device, deadline: float) -> bool:
     """Whether a device has done in time what was launched on it; only PoCL's is waited for, which works in threads."""
-    if not (device.pending and device.is_pocl):
+    if not (device.pending and device.backend.works_in_process):
         return True
     if device.called:
-        rests = machine_code.is_idle
+        rests = core.is_idle
     else:
         mark = cl.enqueue_marker(device.main.commands)
         device.main.commands.flush()
@@ -394,7 +382,7 @@ def _after_fork_in_child() -> None:
             device.disown()
     if _astir:
         _surviving.clear()
-    _default_lost |= _chosen is not None and not _chosen.is_pocl
+    _default_lost |= _chosen is not None and not _chosen.backend.works_in_process
     _found, _chosen, _adopted, _forked = None, None, [], True
 
 
@@ -408,14 +396,15 @@ def _keep_still() -> None:
     for device in Device.alive:
         if device.closed:
             continue
-        if device.is_pocl:
+        if device.backend.works_in_process:
             if not (_hold(device.lock, deadline) and _rests(device, deadline)):
-                scratch_folder.abandon()
+                device.backend.abandon()
         elif device.pending and device.capabilities.host_memory:
             with contextlib.suppress(cl.Error, RuntimeError):
                 device.synchronize()
     if not _hold(compiling.working, deadline):  # after an interrupt at the end: else its thread has been waited for
-        scratch_folder.abandon()
+        for backend in BACKENDS:
+            backend.abandon()
 
 
 _surviving: list[cl.Device] = []  # those that work without threads that stayed in the parent

@@ -1,20 +1,14 @@
 """What must be in the environment before OpenCL is first asked for its platforms.
 
-Four things, all undone again after the query, and the first three not touched where the user has set
-them: POCL_DEVICES, so that PoCL's wheel shows the device that runs in the calling thread beside the
-one with a thread pool; POCL_KERNEL_CACHE off, since PoCL's cache tells neither a damaged file nor
-another kind of CPU, and ours does; OCL_ICD_VENDORS, so that Intel's runtime, installed by pip, is
-found without a system file; and POCL_CACHE_DIR, a folder of this process's own, within the user's
-where that is set, unless PoCL keeps a cache and has a place for it.
+All of it is undone after the query, and variables that the user has set stay: the settings of backends, and
+OCL_ICD_VENDORS, so that Intel's runtime, installed by pip, is found without a system file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import os
-import platform
 import re
 import site
 import sys
@@ -23,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from clarray._engine.runtime import private_files
-from clarray._engine.runtime.backends.pocl import scratch_folder
+from clarray._engine.runtime.backends import BACKENDS
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.private_files import PrivateFolder
 
@@ -35,23 +29,6 @@ _COMPILER_SETTING = rf"POCL_(?!({_NO_COMPILER_SETTING})$)\w+|CL_CONFIG_\w+|AMD_O
 _READS_A_FILE = r"(^|[\s=\"'])-(include|imacros)"
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
-
-
-@cache
-def cpu_flags() -> frozenset[str]:
-    """Give the instruction sets this CPU names, where the system tells; else nothing."""
-    for line in _cpu_lines():
-        if line.startswith("flags"):
-            return frozenset(line.partition(":")[2].split())
-    return frozenset()
-
-
-@cache
-def cpu_identity() -> str:
-    """Give a text that differs between CPUs that need different machine code."""
-    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "CPU part")
-    told = "\n".join(line for line in _cpu_lines() if line.startswith(wanted))
-    return f"{platform.machine()}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
 
 def compiler_settings() -> str:
@@ -67,27 +44,13 @@ def _this_process() -> str:
     return os.urandom(16).hex()
 
 
-@cache
-def _cpu_lines() -> list[str]:
-    """Give what the system says of the first core."""
-    with contextlib.suppress(OSError), open("/proc/cpuinfo") as info:
-        return info.read(8192).partition("\n\n")[0].splitlines()
-    return [f"model {platform.processor()}"]
-
-
 @contextlib.contextmanager
 def prepared_environment() -> Iterator[None]:
     """Set what discovery needs, for as long as the first query of OpenCL takes."""
-    changes: dict[str, str] = {}
-    wheel, driver = _has_pocl_wheel(), _has_driver("pocl")
-    if wheel and not driver:
-        changes["POCL_DEVICES"] = "basic pthread"
-        changes["POCL_KERNEL_CACHE"] = "0"
     intel, temporary = _intel()
-    changes.update(intel)
-    mine = {name: value for name, value in changes.items() if name not in os.environ}
-    if wheel or driver:
-        mine.update(_pocl_folder(mine))
+    mine = {name: value for name, value in intel.items() if name not in os.environ}
+    for backend in BACKENDS:
+        mine.update(backend.settings(_has_driver))
     before = {name: os.environ.get(name) for name in mine}
     os.environ.update(mine)
     try:
@@ -97,38 +60,10 @@ def prepared_environment() -> Iterator[None]:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-        scratch_folder.confirm()
+        for backend in BACKENDS:
+            backend.discovered()
         if temporary is not None:
             private_files.remove_folder(temporary)
-
-
-def _pocl_folder(changes: dict[str, str]) -> dict[str, str]:
-    """Give the setting of PoCL's folder; nothing where it keeps a cache of its own and can write to it.
-
-    With no place at all PoCL is told one that it finds no device with: elsewhere it would stop the process.
-    """
-    if os.name != "posix":
-        return {}
-    keeps = changes.get("POCL_KERNEL_CACHE", os.environ.get("POCL_KERNEL_CACHE")) != "0"
-    if keeps and scratch_folder.usable(_pocls_choice()):
-        return {}
-    return {"POCL_CACHE_DIR": str(scratch_folder.make() or Path(os.devnull, "pocl"))}
-
-
-def _pocls_choice() -> Path:
-    """Where PoCL keeps its cache if it is not told."""
-    for name, below in (("POCL_CACHE_DIR", ""), ("XDG_CACHE_HOME", "pocl/kcache"), ("HOME", ".cache/pocl/kcache")):
-        if os.environ.get(name):
-            return Path(os.environ[name], below)
-    return Path("/tmp/pocl/kcache")
-
-
-def _has_pocl_wheel() -> bool:
-    """Whether PoCL is there as the 3.x wheel; later ones give their devices other names."""
-    import pyopencl
-
-    packages = Path(pyopencl.__file__).parents[1]
-    return bool(list(packages.glob("pocl_binary_distribution-3.*.dist-info")))
 
 
 def _has_driver(word: str) -> bool:

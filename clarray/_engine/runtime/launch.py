@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyopencl as cl
 
 from clarray._engine.runtime import preflight
-from clarray._engine.runtime.backends.pocl import cpu_name, scratch_folder
-from clarray._engine.runtime.backends.pocl.machine_code import Code, loaded
 from clarray._engine.runtime.errors import different_devices, is_out_of_memory
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
@@ -120,7 +118,7 @@ class Bound:
         self.launches: dict[tuple[int, ...], int] = {}
         self.loaded: set[tuple[int, ...]] = set()  # for which there was machine code on disk
         self.stored = stored  # its program was made from what is kept on disk
-        self.folder = folder  # the name of PoCL's folder of its program's files
+        self.folder = folder  # the name of the folder of its program's files
         # for the compiled core, which sets arguments by their types
         self.handle = kernel.int_ptr
         self.queue_handle = queue.commands.int_ptr
@@ -167,7 +165,7 @@ class Kernel:
 
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name
-        self.code: dict[tuple[int, ...], Code] = {}  # by local size, where it may be called
+        self.code: dict[tuple[int, ...], Any] = {}  # by local size, where it may be called
         self._made: dict[tuple[int, ...], Path] = {}  # files of what will be, when it is launched again
         self._device = device
         self._program = program
@@ -307,10 +305,10 @@ class Kernel:
             device.finish()
         start = time.perf_counter()
         first = local not in bound.launches
-        if first and device.is_pocl:
-            scratch_folder.require()
+        if first:
+            device.backend.require_files()
         untried = first and bound.stored
-        compiles = first and device.is_pocl and not bound.stored
+        compiles = first and device.backend.compiles_at_launch and not bound.stored
         worked = time.process_time() if untried else 0.0
         around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
         with self._first_launch(bound, local, bound.commands) if first else nullcontext(), around:
@@ -321,7 +319,7 @@ class Kernel:
         if recorded:
             bound.commands.finish()
             record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
-        if first and device.is_pocl:
+        if first and device.backend.compiles_at_launch:
             self._note_code(bound, local, bound.commands)
         if local not in bound.seen:
             self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
@@ -329,7 +327,7 @@ class Kernel:
     def _count(self, bound: Bound, local: tuple[int, ...], was_there: bool) -> None:
         """See to it that what this launch compiled is kept on disk; not what `was_there`."""
         launches = bound.launches[local] = bound.launches.get(local, 0) + 1
-        if not self._device.is_pocl:
+        if not self._device.backend.compiles_at_launch:
             bound.seen.add(local)
         elif launches == 1:
             if was_there:
@@ -346,10 +344,10 @@ class Kernel:
     @contextmanager
     def _first_launch(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> Iterator[None]:
         """Check what PoCL's compiler needs for a block that launches, and wait until it has compiled."""
-        if not self._device.is_pocl:
+        if not self._device.backend.compiles_at_launch:
             yield
             return
-        loads = bound.stored and cpu_name.is_unpacked(bound.folder, self.name, local)
+        loads = bound.stored and self._device.backend.is_compiled(bound.folder, self.name, local)
         with preflight.compiling(bound.queue.device, loads, launches=True):
             yield
             commands.finish()
@@ -357,7 +355,7 @@ class Kernel:
     def _note_code(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> None:
         """Wait for a first launch by PoCL, and note the file of the machine code that PoCL has made for it."""
         commands.finish()
-        file = cpu_name.machine_code_file(bound.folder, self.name, local)
+        file = self._device.backend.code_file(bound.folder, self.name, local)
         if file is not None and self._device.capabilities.calls_code:
             self._made.setdefault(local, file)
 
@@ -369,7 +367,7 @@ class Kernel:
         bound.seen.add(local)
         file = self._made.pop(local, None)
         if file is not None and local not in self.code and not bound.local_bytes:  # PoCL gives kernels local memory
-            found = loaded(file, self.name, bound.codes, bound.places)
+            found = self._device.backend.load(file, self.name, bound.codes, bound.places)
             if found is not None:
                 self.code[local] = found
 
@@ -399,8 +397,7 @@ class Kernel:
         bound = self._program.bind(self.name, queue, apart=True)
         nothing = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, _SCRATCH_BYTES)
         commands = cl.CommandQueue(device.context, queue.device)
-        if device.is_pocl:
-            scratch_folder.require()
+        device.backend.require_files()
         taken = bound.take()
         taken.set_args(*[nothing if arg is None else arg for arg in args])
         with (
@@ -409,7 +406,7 @@ class Kernel:
         ):
             _enqueue_without_gil(commands, taken.kernel, groups, local)
             commands.finish()
-        if device.is_pocl:
+        if device.backend.compiles_at_launch:
             self._note_code(bound, local, commands)
             if not bound.stored:
                 self._program.save(queue)

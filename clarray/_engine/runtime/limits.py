@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from clarray._engine.runtime.control_groups import memory_limits, processor_limits
+from clarray._engine.threads import collector_off
 
 if sys.platform != "win32":
     import resource
@@ -33,7 +36,7 @@ class Room(NamedTuple):
     resident: int
 
 
-def _mib(addresses: int, data: int, resident: int) -> Room:
+def mebibytes(addresses: int, data: int, resident: int) -> Room:
     return Room(addresses << 20, data << 20, resident << 20)
 
 
@@ -48,11 +51,10 @@ def _mib(addresses: int, data: int, resident: int) -> Room:
 #   loading machine code from disk      28,  28,  19 (4)        55,  30,  21 (24)
 #   giving a program's binary          282, 282,  15 (282)     nothing; PoCL allocates 256 and touches little of it
 _CORES = os.cpu_count() or 1
-DRIVERS = _mib(704 + 24 * _CORES, 128 + 24 * _CORES, 144)  # each thread of PoCL's has a stack of 8 MiB
-FIRST = _mib(160, 160, 192)
-LATER = _mib(96, 96, 64)
-LOADER = _mib(40, 40, 32)
-POCL_BINARY = _mib(352, 352, 64)
+DRIVERS = mebibytes(704 + 24 * _CORES, 128 + 24 * _CORES, 144)  # each thread of PoCL's has a stack of 8 MiB
+FIRST = mebibytes(160, 160, 192)
+LATER = mebibytes(96, 96, 64)
+LOADER = mebibytes(40, 40, 32)
 _RESERVE = LATER  # what arrays leave of a limit, for kernels that are still to be compiled
 
 
@@ -191,3 +193,25 @@ def in_units(nbytes: int) -> str:
         if nbytes >= 1 << exponent:
             return f"{nbytes / (1 << exponent):.2f} {unit}"
     return f"{nbytes / (1 << 10):.2f} KiB"
+
+
+def require_threads(count: int, what: str) -> None:
+    """Raise OSError if so many threads or processes cannot be started, before a library does that stops the process."""
+    ended = threading.Event()
+    threads: list[threading.Thread] = []
+    with collector_off:  # code that it runs in a thread may need a lock that the caller holds
+        try:
+            for _ in range(count):
+                thread = threading.Thread(target=ended.wait, daemon=True)
+                thread.start()
+                threads.append(thread)
+        except RuntimeError:
+            raise OSError(
+                errno.EAGAIN,
+                f"{what} may start {count} threads or processes, and only {len(threads)} can be started: raise the "
+                "limit (ulimit -u, or pids.max of the container)",
+            ) from None
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()

@@ -252,7 +252,7 @@ def over(device: Device, host: np.ndarray) -> cl.Buffer:
     lies behind its end is the same memory. So there it ends earlier than the memory.
     """
     size = host.size
-    if device.is_pocl and size > device.pool.largest:
+    if device.backend.takes_longer_memory and size > device.pool.largest:
         size = device.pool.largest
     return own(device, cl.Buffer(device.context, FLAGS | cl.mem_flags.USE_HOST_PTR, size, host))
 

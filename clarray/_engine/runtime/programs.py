@@ -20,12 +20,12 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
 from clarray._engine.runtime import includes, preflight, profiling
-from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, scratch_folder
+from clarray._engine.runtime.backends import backend_of
 from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
@@ -83,8 +83,6 @@ class Program:
         "_stored",
         "__weakref__",
     )
-
-    _held_open: ClassVar[int] = 0  # kernels of PoCL's, because their binaries have been asked for
 
     def __init__(
         self,
@@ -146,7 +144,7 @@ class Program:
             kernel.set_scalar_arg_dtypes(taken.dtypes)
             return kernel
 
-        folder = cpu_name.program_folder(program) if self._device.is_pocl else None
+        folder = self._device.backend.folder_of(program)
         return Bound(make, queue, queue.name in self._stored, folder, taken)
 
     def _checked_program(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Program:
@@ -189,26 +187,16 @@ class Program:
         if not includes.may_be_kept(self.source):
             return
         with contextlib.suppress(OSError, MemoryError):  # there is no room to make it
-            if self._device.is_pocl and queue.name in self._asked:
+            backend = self._device.backend
+            if backend.compiles_at_launch and queue.name in self._asked:
                 return
             # PoCL compiles variants of the kernels once more.
             with preflight.compiling(queue.device, gives_binary=True):
-                if self._device.is_pocl:
-                    self._asked.add(queue.name)
-                binary = self._binary(self._built[queue.name])
-            if len(binary) > self._saved_bytes and binary_format.is_complete(binary):
+                self._asked.add(queue.name)
+                binary = backend.binary_of(self._built[queue.name], len(self._arg_types))
+            if len(binary) > self._saved_bytes and backend.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
-
-    def _binary(self, program: cl.Program) -> bytes:
-        """Give the binary that is saved; none of PoCL's where asking holds too many kernels open."""
-        if not self._device.is_pocl:
-            return binary_of(program)
-        binary = cpu_name.binary_of(program)
-        if not binary and Program._held_open < _MOST_HELD_OPEN:
-            Program._held_open += len(self._arg_types)
-            binary = binary_of(program)
-        return binary
 
     def is_stored(self, queue: Queue) -> bool:
         """Whether it has been made for a queue, or lies on disk."""
@@ -239,7 +227,7 @@ class Program:
             if queue.name in self._under_way and self._under_way[queue.name] is mine:
                 del self._under_way[queue.name]
             mine.ended.set()
-        if program is made and not self._device.is_pocl and queue.name not in self._stored:
+        if program is made and not self._device.backend.compiles_at_launch and queue.name not in self._stored:
             self.save(queue)
         return program
 
@@ -267,22 +255,17 @@ class Program:
             return None
         built = next(iter(self._built.values()))
         with preflight.compiling(queue.device, gives_binary=True):
-            binary = binary_of(built)
+            binary = self._device.backend.binary_of(built, len(self._arg_types))
         return self._from_binary(binary, queue, apart)
 
     def _from_binary(self, binary: bytes, queue: Queue, apart: bool) -> cl.Program | None:
-        device = self._device
-        if not binary_format.is_complete(binary):
+        device, backend = self._device, self._device.backend
+        if not backend.is_complete(binary):
             return None
         if device.compiled.binary_ids:
-            wanted = device.compiled.binary_ids[queue is not device.main]
-            binary = binary_format.for_device(binary, wanted)
-        if device.is_pocl:
-            scratch_folder.require()
-            folder = scratch_folder.new_name()
-            self._folder = self._folder or folder  # one for both queues, which have the same files
-            if self._folder and binary_format.is_known(binary):
-                binary = binary_format.renamed(binary, self._folder)
+            binary = backend.retarget(binary, device.compiled.binary_ids[queue is not device.main])
+        backend.require_files()
+        binary, self._folder = backend.placed(binary, self._folder)  # one for both queues, which have the same files
         try:
             program = cl.Program(device.context, [queue.device], [binary])
             return build(program, [], queue.device, apart, loads=True)
@@ -329,7 +312,7 @@ def compile_source(
         With the compiler's log and the numbered source.
     """
     options = [*build_options(device), *more_options]
-    shorter = header.with_declarations(source, attribute) if cpu_name.is_mendable(device) else None
+    shorter = backend_of(device).shortened(device, source, attribute)
     if shorter is not None:
         with contextlib.suppress(cl.Error):
             return build(created(context, shorter[0]), [*options, *shorter[1]], device, apart)
@@ -409,24 +392,7 @@ def build_options(device: cl.Device) -> list[str]:
     return ["-cl-fp32-correctly-rounded-divide-sqrt"]
 
 
-def binary_of(program: cl.Program) -> bytes:
-    """Give the binary of a program compiled for one device; none where the runtime gives none."""
-    # A program made from source names every device of its context, with nothing for the others.
-    with contextlib.suppress(cl.Error):
-        for part in program.get_info(cl.program_info.BINARIES):
-            if part:
-                return bytes(part)
-    return b""
-
-
 _unsaved: dict[tuple[Program, str], Queue] = {}
-
-
-# PoCL 3 keeps the machine code of 128 kernels open and closes what was launched longest ago for the next one, which it
-# opens in 0.3 ms. Where its own memory does not tell the binary, whoever asks for one asks twice, its size first; the
-# second time PoCL counts a user, who never leaves, of a variant of each of its kernels. After 126 of them the others
-# had two places, and a loop of three kernels opened one at each launch.
-_MOST_HELD_OPEN = 40
 
 
 @atexit.register

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.pocl import machine_code
 from clarray._engine.runtime.interrupts import take_at_once
+from clarray._engine.speedups import core
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Block
@@ -66,7 +66,7 @@ class Waiting:
             dropped, self._dropped = self._dropped, []  # before: a re-entrant call drops what it has launched with
             try:
                 if self.called:
-                    machine_code.wait()
+                    core.wait()
                 else:
                     self.main.commands.finish()
             except BaseException as error:

@@ -16,7 +16,7 @@ import clarray
 from clarray._engine.launch.first_calls import kernels_only
 from clarray._engine.runtime import Device, Kernel, current_device
 from clarray._engine.runtime.backends.pocl import machine_code
-from clarray._engine.runtime.capabilities import _calls_code
+from clarray._engine.runtime.capabilities import trials
 
 from ..conftest import assert_same
 
@@ -314,9 +314,10 @@ def test_what_the_probe_tells(monkeypatch: pytest.MonkeyPatch, device: Device) -
     """Where a work-group is told of its launch otherwise, nothing is called."""
     assert device.compiled.calls_code
     monkeypatch.setattr(machine_code, "_called", lambda code: np.zeros((2, 3, 9), np.int64))
-    assert not _calls_code(device.context, device.cl_device)
+    arguments = [device.cl_device], trials(device.context, device.cl_device), device.context
+    assert not device.backend.probe(*arguments).calls_code
     monkeypatch.undo()
-    assert _calls_code(device.context, device.cl_device)
+    assert device.backend.probe(*arguments).calls_code
 
 
 def test_a_file_that_does_not_load(tmp_path: Any) -> None:

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.runtime import preflight
-from clarray._engine.runtime.backends.pocl import cpu_name
+from clarray._engine.runtime.backends.pocl import program_files
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.limits import processors
 from clarray._engine.speedups import core, known_to_core, laid_out
@@ -121,10 +120,9 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     buffer = cl.Buffer(context, cl.mem_flags.USE_HOST_PTR, hostbuf=expected)  # which a launch does not keep
     kernel.set_args(buffer, _NUMBERS)
     queue = cl.CommandQueue(context, device)
-    with preflight.compiling(device, launches=True):
-        cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
-        queue.finish()
-    file = cpu_name.machine_code_file(cpu_name.program_folder(probe), "called", (1, 1))
+    cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
+    queue.finish()
+    file = program_files.machine_code_file(program_files.program_folder(probe), "called", (1, 1))
     buffer.release()
     code = loaded(file, "called")
     return code is not None and bool(expected.any()) and np.array_equal(_called(code), expected)
@@ -144,24 +142,9 @@ def _called(code: Code) -> np.ndarray:
     return found
 
 
-def wait() -> None:
-    """Wait for all that the core has been given to run."""
-    core.wait()
-
-
-def is_idle() -> bool:
-    """Whether all that the core has been given to run has been done."""
-    return bool(core.is_idle())
-
-
-def is_wanted() -> bool:
-    """Whether there is a core to call it, and nobody has said that PoCL is to launch everything."""
-    return core is not None and os.environ.get("CLARRAY_DIRECT", "1") not in ("", "0")
-
-
 def share_among(compute_units: int) -> None:
     """Have the core share work among as many threads as a device has, the calling one among them."""
     known_to_core("own_threads", processors(compute_units) - 1)
 
 
-__all__ = ["PROBE", "Code", "is_callable", "is_idle", "is_wanted", "loaded", "share_among", "wait"]
+__all__ = ["PROBE", "Code", "is_callable", "loaded", "share_among"]

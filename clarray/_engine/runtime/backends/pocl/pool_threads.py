@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pyopencl as cl
-
-from clarray._engine.runtime.backends.pocl import cpu_name
 
 MOST = 4  # cores at most of a pool whose threads are given one each
 
@@ -23,18 +21,20 @@ _LISTED = "/proc/self/task"
 
 
 @contextlib.contextmanager
-def spread(found: list[cl.Device]) -> Iterator[None]:
+def spread(found: Sequence[cl.Device], is_pocl: Callable[[cl.Device], bool]) -> Iterator[None]:
     """Give each thread of PoCL's pool a core, where that is started here; none where POCL_AFFINITY is set, to whatever.
 
     Parameters
     ----------
-    found : list of pyopencl.Device
-        What has been discovered by the end of the block.
+    found : sequence of pyopencl.Device
+        The devices that have been discovered by the end of the block.
+    is_pocl : callable
+        Return whether a device is PoCL's.
     """
     before = _threads()
     yield
     started = sorted(_threads() - before)
-    pools = [device for device in found if cpu_name.is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
+    pools = [device for device in found if is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
     if not pools or not 1 < len(started) <= MOST or "POCL_AFFINITY" in os.environ:
         return
     cores = sorted(os.sched_getaffinity(0))

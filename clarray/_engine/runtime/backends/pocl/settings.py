@@ -1,0 +1,57 @@
+"""What PoCL finds in the environment when it is first asked for its devices.
+
+POCL_DEVICES has the wheel show the device that runs in the calling thread beside the one with a thread pool.
+POCL_KERNEL_CACHE is off, since PoCL's cache detects neither a damaged file nor another kind of CPU, and clarray's does.
+POCL_CACHE_DIR is a folder of this process's own, unless PoCL keeps a cache and has a place for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyopencl
+
+from clarray._engine.runtime.backends.pocl import scratch_folder
+
+
+def settings(has_driver: Callable[[str], bool]) -> dict[str, str]:
+    """Return the variables to set, of those that the user has not set. With one of them the scratch folder is made.
+
+    Parameters
+    ----------
+    has_driver : callable
+        Return whether the system has a driver with a word in its name.
+    """
+    wheel, driver = has_wheel(), has_driver("pocl")
+    wanted = {"POCL_DEVICES": "basic pthread", "POCL_KERNEL_CACHE": "0"} if wheel and not driver else {}
+    found = {name: value for name, value in wanted.items() if name not in os.environ}
+    return found | _folder(found) if wheel or driver else found
+
+
+def _folder(changes: dict[str, str]) -> dict[str, str]:
+    """Give the setting of PoCL's folder; nothing where it keeps a cache of its own and can write to it.
+
+    With no place at all PoCL is told one that it finds no device with: elsewhere it would stop the process.
+    """
+    if os.name != "posix":
+        return {}
+    keeps = changes.get("POCL_KERNEL_CACHE", os.environ.get("POCL_KERNEL_CACHE")) != "0"
+    if keeps and scratch_folder.usable(_own_choice()):
+        return {}
+    return {"POCL_CACHE_DIR": str(scratch_folder.make() or Path(os.devnull, "pocl"))}
+
+
+def _own_choice() -> Path:
+    """Where PoCL keeps its cache if it is not told."""
+    for name, below in (("POCL_CACHE_DIR", ""), ("XDG_CACHE_HOME", "pocl/kcache"), ("HOME", ".cache/pocl/kcache")):
+        if os.environ.get(name):
+            return Path(os.environ[name], below)
+    return Path("/tmp/pocl/kcache")
+
+
+def has_wheel() -> bool:
+    """Whether PoCL is there as the 3.x wheel; later ones give their devices other names."""
+    packages = Path(pyopencl.__file__).parents[1]
+    return bool(list(packages.glob("pocl_binary_distribution-3.*.dist-info")))
