@@ -9,11 +9,16 @@ import numpy as np
 from clarray._api import protocols
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import NUMBERS
+from clarray._core.operands import on_device
 from clarray._core.own_frames import hide_own_frames
 from clarray._core.public_names import publish_class
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
+
+
+def _first_device_array(values: tuple[Any, ...]) -> DeviceArray | None:
+    return next((value for value in values if isinstance(value, DeviceArray)), None)
 
 
 class UFunc:
@@ -63,10 +68,12 @@ class UFunc:
                 if any(out is not None for out in outs):
                     kwargs = {**kwargs, "out": outs}
                 args = args[:count]
-            if not kwargs and args and isinstance(args[0], DeviceArray):
-                found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
-                if found is not NotImplemented:
-                    return found
+            if not kwargs and args:
+                first = on_device(args[0], _first_device_array(args))
+                if isinstance(first, DeviceArray):
+                    found = first.__array_ufunc__(self.ufunc, "__call__", first, *args[1:])
+                    if found is not NotImplemented:
+                        return found
             return self._apply("__call__", args, kwargs)
         except Exception as error:
             hide_own_frames(error)

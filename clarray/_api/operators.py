@@ -23,8 +23,8 @@ from clarray._core.operands import (
     RANGES,
     STRONG,
     Manner,
-    array_node,
     manner_of,
+    operand_from_host,
     scalar_node,
     scalar_value,
 )
@@ -34,7 +34,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
 from clarray._engine.expr.result_layout import lies_alike
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.ops.dtypes import DTYPES, HostOnly
+from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
 from clarray._engine.speedups import core, known_to_core
@@ -103,16 +103,6 @@ def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
             return _theirs_in_place(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
     return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
-
-
-def _as_operand(other: Any, array: DeviceArray) -> Any:
-    """Return an ndarray of numbers as a device array, or one of no axes as a scalar; None for anything else.
-
-    NumPy's scalars hand themselves over as arrays of no axes when they compare: ``numpy.float64(2) > x``.
-    """
-    if type(other) is not np.ndarray or other.dtype not in DTYPES:
-        return None
-    return wrap(array_node(other, array.device)) if other.ndim else other[()]
 
 
 def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
@@ -277,7 +267,7 @@ def binary(
                     raise
                 operands = (other, self) if reflected else (self, other)
                 return otherwise(ufunc, operands, other)
-        elif (operand := _as_operand(other, self)) is not None:
+        elif (operand := operand_from_host(other, self)) is not None:
             return operator(self, operand)
         else:
             operands = (other, self) if reflected else (self, other)
@@ -414,7 +404,7 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         if kind is type(self) or kind is float or kind is int or kind in STRONG:
             with self.device.lock:  # from reading the operands to the launch that stores
                 return operate(self, other)
-        operand = _as_operand(other, self)
+        operand = operand_from_host(other, self)
         return _in_place(ufunc, self, other) if operand is None else operator(self, operand)
 
     def operate(self: DeviceArray, other: Any) -> Any:
@@ -456,7 +446,7 @@ def matmul(self: DeviceArray, other: Any) -> Any:
             return short
         if type(other) is type(self) is DeviceArray:
             return gufuncs.product(self, other)
-        if (operand := _as_operand(other, self)) is not None:
+        if (operand := operand_from_host(other, self)) is not None:
             return matmul(self, operand)
         return _operate(np.matmul, (self, other), other)
     except Exception as error:

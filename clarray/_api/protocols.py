@@ -14,8 +14,10 @@ from clarray._api.array_api import VERSIONS
 from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import by_numpy, on_host
+from clarray._core.host_data import SMALL
 from clarray._core.host_fallback import without_host_fallback
-from clarray._core.operands import Manner, manner_of, refuse_subclass
+from clarray._core.operands import Manner, manner_of, on_device, refuse_subclass
+from clarray._core.small_operands import window
 from clarray._core.writes import host_outputs, write_to_host
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -54,6 +56,10 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
             refuse_subclass(x)
     targets = host_outputs(outs if "out" in kwargs else inputs[0] if method == "at" else None)
     if targets:
+        if len(targets) == 1 and method == "__call__" and kwargs.keys() == {"out"}:
+            written = _copied_into(targets[0], ufunc, inputs)
+            if written is not None:
+                return written
         return write_to_host(partial(_protocol, ufunc, method), targets, inputs, kwargs)
     _check_keywords(ufunc, method, kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
@@ -65,6 +71,29 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
     return _by_method(ufunc, method, inputs, kwargs)
+
+
+def _copied_into(target: np.ndarray, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> np.ndarray | None:
+    """Compute a ufunc, and copy its result into a small ndarray; None if it has another shape or dtype.
+
+    For such an ndarray this is faster than sharing its memory.
+    """
+    array = next((x for x in inputs if type(x) is DeviceArray), None)
+    if array is None or target.nbytes > SMALL or not target.flags.writeable:
+        return None
+    converted = [on_device(x, array) for x in inputs]
+    result = array.__array_ufunc__(ufunc, "__call__", *converted)
+    if not isinstance(result, DeviceArray) or result.dtype != target.dtype or result.shape != target.shape:
+        return None
+    device = result.device
+    with device.lock:
+        values = window(result._node)
+        if values is None:
+            np.copyto(target, result.get())
+        else:
+            device.finish()
+            np.copyto(target, values)
+    return target
 
 
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

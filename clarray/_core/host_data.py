@@ -126,14 +126,21 @@ def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray
     return no_number(wrap(contiguous_leaf(memory, value.shape, dtype)))
 
 
+def small_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray | None:
+    """Copy an ndarray to the device if that takes one thread no time to speak of; None otherwise."""
+    if array.nbytes > SMALL or not _is_plain(array, dtype, device):
+        return None
+    spoil()
+    with device.lock:
+        if device.pending:
+            device.finish()
+        return host_copy(array, dtype, device)
+
+
 def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None = "K") -> Node:
     """Copy an ndarray of any strides and byte order to a new leaf in the layout of `order`."""
-    if array.nbytes <= SMALL and order in ("K", "C") and _is_plain(array, dtype, device):
-        spoil()
-        with device.lock:
-            if device.pending:
-                device.finish()
-            return host_copy(array, dtype, device)._node
+    if order in ("K", "C") and (copied := small_copy(array, dtype, device)) is not None:
+        return copied._node
     if order == "K" and array.flags.c_contiguous:
         order = "C"
     axes = axis_order(host_view(array), order or "C")

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray
-from clarray._core.host_data import SMALL, data_dtype, share, upload
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import SMALL, data_dtype, share, small_copy, upload
 from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES, HostOnly
-from clarray._engine.runtime import Device
-from clarray._engine.speedups import known_to_core
+from clarray._engine.runtime import Device, current_device
+from clarray._engine.speedups import called_by_core, known_to_core
 
 LARGE = float(np.finfo(np.float32).max)  # what is below is finite in float32
 _WHOLE = 2 ** (1 + min(row.mantissa for row in DTYPES.values() if row.kind == "f"))  # exact in every float dtype
@@ -29,6 +29,7 @@ NO_SUBCLASS = "clarray has no arrays of {}: give it a plain array, as numpy.asar
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 STRONG = {dtype.type: row.dtype for dtype, row in DTYPES.items()}  # NumPy's scalars, which have a dtype that counts
 known_to_core("STRONG", STRONG)
+known_to_core("ndarray", np.ndarray)
 
 
 def scalar_value(value: Any, dtype: np.dtype) -> Any:
@@ -96,6 +97,45 @@ def array_node(value: Any, device: Device) -> Node:
         return scalar_node(number, dtype) if has_pythons_bits(number) else upload(array, dtype, device)
     shared = share(array, device) if isinstance(value, np.ndarray) and array.nbytes > SMALL else None
     return shared if shared is not None else upload(array, dtype, device)
+
+
+@called_by_core
+def operand_from_host(value: Any, beside: DeviceArray | None) -> Any:
+    """Return an ndarray or list of numbers as an operand on the device of another one; None for anything else.
+
+    A small ndarray is copied: that is faster than sharing its memory. So the result may only be read. An array of no
+    axes becomes a scalar: NumPy's scalars hand themselves over as such arrays when they compare, as in
+    ``numpy.float64(2) > x``.
+    """
+    if type(value) is not np.ndarray:
+        if type(value) not in (list, tuple) or not _are_numbers(value):
+            return None
+        value = np.array(value)
+    if value.dtype not in DTYPES:
+        return None
+    if not value.ndim:
+        return value[()]
+    device = current_device() if beside is None else beside.device
+    copied = small_copy(value, DTYPES[value.dtype].dtype, device)
+    return wrap(array_node(value, device)) if copied is None else copied
+
+
+def on_device(value: Any, beside: DeviceArray | None) -> Any:
+    """Return `operand_from_host` of an operand, or the operand itself if that is no array then."""
+    converted = value if isinstance(value, DeviceArray) else operand_from_host(value, beside)
+    return converted if isinstance(converted, DeviceArray) else value
+
+
+def _are_numbers(values: Any, depth: int = 0) -> bool:
+    """Return whether nested lists of one length at each depth hold nothing but numbers of Python's."""
+    if not values or depth > _DEEPEST:
+        return False
+    if type(values[0]) in (list, tuple):
+        extent = len(values[0])
+        return all(
+            type(each) in (list, tuple) and len(each) == extent and _are_numbers(each, depth + 1) for each in values
+        )
+    return PYTHON_SCALARS.issuperset(map(type, values))
 
 
 _DEEPEST = 64  # NumPy's limit of dimensions: a list may hold itself
@@ -190,6 +230,8 @@ __all__ = [
     "array_node",
     "host_array",
     "manner_of",
+    "on_device",
+    "operand_from_host",
     "scalar_node",
     "scalar_value",
     "weak_type",

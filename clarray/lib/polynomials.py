@@ -120,7 +120,7 @@ def _each(p: Any) -> list[Node] | np.ndarray:
     return [p[k, ...]._node for k in range(len(p))] if isinstance(p, DeviceArray) else np.asarray(p)
 
 
-@recorded
+@recorded(operands=1)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArray:  # noqa: N803 - NumPy's name
     """Return the Vandermonde matrix: one row for each element, with its powers.
 

@@ -11,16 +11,17 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 22  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 23  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -77,28 +78,47 @@ def accelerated(function: Function) -> Function:
     return twin
 
 
-def recorded(function: Function) -> Function:
-    """Give what stands for a function whose calls with like operands make the same launches; itself without a core.
+@overload
+def recorded(function: Function) -> Function: ...
+@overload
+def recorded(*, operands: int) -> Callable[[Function], Function]: ...
+def recorded(function: Any = None, *, operands: int = 0) -> Any:
+    """Decorator for a function whose calls with like operands make the same launches.
 
     The core then makes the launches again, see `clarray._engine.runtime.recording`. It finds out by itself which calls
     these are; a function for which it is never so only loses the time for looking.
+
+    Parameters
+    ----------
+    operands : int
+        How many of the first arguments are only read, by a function that returns new memory. Ndarrays among them become
+        device arrays before the call is looked up, and if there are several operands, lists of numbers do so too.
     """
-    return function if core is None else _standing_for(function)
+    decorate = partial(_standing_for, operands=operands)
+    return decorate if function is None else decorate(function)
 
 
 def recorded_writes(function: Function) -> Function:
     """The same of a function that only writes what it is given, so that it may be called twice in place of once."""
-    return function if core is None else _standing_for(function, repeatable=True)
+    return _standing_for(function, repeatable=True)
 
 
-def recorded_growth(function: Function) -> Function:
+@overload
+def recorded_growth(function: Function) -> Function: ...
+@overload
+def recorded_growth(*, operands: int) -> Callable[[Function], Function]: ...
+def recorded_growth(function: Any = None, *, operands: int = 0) -> Any:
     """The same of a function that only grows expressions from its operands: pending ones stay as they are."""
-    return function if core is None else _standing_for(function, grows=True)
+    decorate = partial(_standing_for, grows=True, operands=operands)
+    return decorate if function is None else decorate(function)
 
 
-def _standing_for(function: Function, repeatable: bool = False, grows: bool = False) -> Function:
-    found: Function = core.Recorded(function, repeatable, grows)
-    _kinds[id(found)] = found, repeatable, grows
+def _standing_for(function: Function, repeatable: bool = False, grows: bool = False, operands: int = 0) -> Function:
+    if core is None:
+        return function
+    kind = repeatable, grows, operands
+    found: Function = core.Recorded(function, *kind)
+    _kinds[id(found)] = found, kind
     return found
 
 
@@ -106,11 +126,11 @@ def around_recorded(function: Function, wrap: Callable[[Function], Function]) ->
     """Wrap what is called where the core does not repeat the launches of a call; of any other function all calls."""
     if id(function) not in _kinds:
         return wrap(function)
-    _, repeatable, grows = _kinds[id(function)]
-    return _standing_for(wrap(function.__wrapped__), repeatable, grows)  # type: ignore[attr-defined]
+    _, kind = _kinds[id(function)]
+    return _standing_for(wrap(function.__wrapped__), *kind)  # type: ignore[attr-defined]
 
 
-_kinds: dict[int, tuple[Any, bool, bool]] = {}  # of what stands for functions; they live for good
+_kinds: dict[int, tuple[Any, tuple[bool, bool, int]]] = {}  # of what stands for functions; they live for good
 
 
 def called_by_core(function: Function) -> Function:

@@ -1,6 +1,8 @@
 // Functions whose calls are recorded: what stands for them looks for a replay, and calls them where there is none.
 #include "replays.hpp"
 
+#include <algorithm>
+
 namespace clarray {
 
 namespace {
@@ -8,6 +10,7 @@ namespace {
 struct Recorded {
     Twin twin;
     bool repeatable, grows;
+    int operands;  // arguments that are read only: the first ones
 };
 
 constexpr long long MOST_SETTLED = 1 << 20;  // elements that are computed before, rather than while they are read
@@ -62,22 +65,72 @@ Ref called(const Recordable& of) {
     return done == Outcome::RARE ? record(call, of) : std::move(result);
 }
 
+// Arguments of a call whose operands of the host are device arrays.
+class DeviceArguments {
+public:
+    // Whether there are operands to convert. A list alone is left to the function, which may have NumPy compute with it.
+    static bool have_host(PyObject* const* args, Py_ssize_t operands) {
+        static Reference* const ndarray = reference_of("ndarray");
+        for (Py_ssize_t i = 0; i < operands; ++i)
+            if (reinterpret_cast<PyObject*>(Py_TYPE(args[i])) == ndarray->function || (operands > 1 && is_list(args[i]))) return true;
+        return false;
+    }
+
+    // false after an error
+    bool convert(PyObject* const* args, Py_ssize_t operands, Py_ssize_t all) {
+        static Reference* const from_host = reference_of("operand_from_host");
+        given_.assign(args, args + all);
+        PyObject* beside = Py_None;
+        for (PyObject* each : given_)
+            if (Py_TYPE(each) == array_type) beside = each;
+        for (Py_ssize_t i = 0; i < operands; ++i) {
+            if (Py_TYPE(args[i]) == array_type) continue;
+            Ref made = Ref::steal((*from_host)(args[i], beside));
+            if (!made) return false;
+            if (made.get() == Py_None) continue;
+            given_[i] = made.get();
+            made_.push_back(std::move(made));
+        }
+        return true;
+    }
+
+    PyObject* const* data() const { return given_.data(); }
+
+private:
+    static bool is_list(PyObject* value) { return PyList_CheckExact(value) || PyTuple_CheckExact(value); }
+
+    std::vector<PyObject*> given_;  // borrowed: of the caller, or of `made_`
+    std::vector<Ref> made_;
+};
+
 PyObject* call_recorded(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const Recorded* with = reinterpret_cast<Recorded*>(self);
-    const Recordable of{self, with->twin.reference, args, flags, names, with->repeatable, with->grows};
-    return hide_own_frames(guarded([&of] { return called(of).release(); }));
+    const Py_ssize_t count = PyVectorcall_NARGS(flags), operands = std::min<Py_ssize_t>(count, with->operands);
+    return hide_own_frames(guarded([&]() -> PyObject* {
+        DeviceArguments converted;
+        PyObject* const* given = args;
+        if (DeviceArguments::have_host(args, operands)) {
+            const Py_ssize_t all = count + (names ? PyTuple_GET_SIZE(names) : 0);
+            if (!converted.convert(args, operands, all)) return nullptr;
+            given = converted.data();
+            flags &= ~PY_VECTORCALL_ARGUMENTS_OFFSET;
+        }
+        const Recordable of{self, with->twin.reference, given, flags, names, with->repeatable, with->grows};
+        return called(of).release();
+    }));
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* reference;
-    int repeatable, grows;
-    if (!PyArg_ParseTuple(args, "Opp", &reference, &repeatable, &grows)) return nullptr;
+    int repeatable, grows, operands;
+    if (!PyArg_ParseTuple(args, "Oppi", &reference, &repeatable, &grows, &operands)) return nullptr;
     Recorded* self = reinterpret_cast<Recorded*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     self->twin.call = call_recorded;
     self->twin.reference = Py_NewRef(reference);
     self->repeatable = repeatable;
     self->grows = grows;
+    self->operands = operands;
     return reinterpret_cast<PyObject*>(self);
 }
 

@@ -212,7 +212,7 @@ def _single(number: Any) -> Any:
     return number
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 def tril(m: Any, k: int = 0) -> DeviceArray:
     """Return the lower triangle of a matrix: a copy with zeros above the `k`-th diagonal.
 
@@ -243,7 +243,7 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     return where(below(array.shape[-2:], k), array, array.dtype.type(0))
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 def triu(m: Any, k: int = 0) -> DeviceArray:
     """Return the upper triangle of a matrix: a copy with zeros below the `k`-th diagonal. Parameters as in `tril`.
 

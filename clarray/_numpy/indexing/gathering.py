@@ -161,7 +161,7 @@ def check_mode(mode: Any) -> str:
         return "raise"
 
 
-@recorded
+@recorded(operands=1)
 @one_hold("out")
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take elements, or slices along an axis, at given positions.
@@ -304,7 +304,7 @@ def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> N
     raise AssertionError("an index out of bounds was not found again")
 
 
-@recorded
+@recorded(operands=2)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     """Take elements along an axis, with separate indices for each line.
 

@@ -170,7 +170,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
 _MOST_CHOICES = 63
 
 
-@recorded
+@recorded(operands=1)
 @one_hold("out")
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take each element from one of several arrays, which an array of indices selects.
@@ -245,7 +245,7 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
     return wide
 
 
-@recorded_growth
+@recorded_growth(operands=3)
 @one_hold("out")
 def clip(
     a: Any,
@@ -307,7 +307,7 @@ def clip(
     return ufunc_calls.call(clip_ufunc, (array, low, high), **kwargs)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
     """Round to a given number of decimals. Halves round to the nearest even digit.

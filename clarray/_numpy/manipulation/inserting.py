@@ -24,7 +24,7 @@ __all__ = ["insert", "trim_zeros"]
 FEW = 64  # slices inserted that leave parts large enough for a launch each
 
 
-@recorded
+@recorded(operands=1)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
     """Return a copy of an array with values inserted before given positions along an axis.
 

@@ -344,7 +344,7 @@ def column_stack(tup: Sequence[Any]) -> DeviceArray:
     return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in _to_stack(tup)], 1)
 
 
-@recorded
+@recorded(operands=2)
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     """Join two arrays along an axis, or flattened.
 

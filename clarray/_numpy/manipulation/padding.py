@@ -46,7 +46,7 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
 }
 
 
-@recorded
+@recorded(operands=1)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DeviceArray:
     """Surround an array with a border.
 

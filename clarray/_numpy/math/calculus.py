@@ -140,7 +140,7 @@ def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
 # Gradient -----------------------------------------------------------------------------------------
 
 
-@recorded
+@recorded(operands=1)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the slope along each axis.
 

@@ -74,7 +74,7 @@ double2 complex_along(double x, double x0, double x1, double2 y0, double2 y1) {
 )
 
 
-@recorded
+@recorded(operands=3)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> DeviceArray:
     """Interpolate linearly between points.
 

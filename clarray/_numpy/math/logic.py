@@ -118,7 +118,7 @@ def _all(tested: Operand) -> bool:
     return bool(reductions.all(wrap(tested)) if isinstance(tested, Node) else tested)
 
 
-@recorded_growth
+@recorded_growth(operands=2)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
     """Return whether all elements are equal within a tolerance.
 
@@ -159,7 +159,7 @@ def _no_numbers(equal: Any, a: Any, b: Any) -> bool:
     return not (isinstance(a, DeviceArray) or isinstance(b, DeviceArray)) and bool(equal(a, b))
 
 
-@recorded_growth
+@recorded_growth(operands=2)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Return whether two arrays have the same shape and the same elements.
 
@@ -192,7 +192,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return _all(same)
 
 
-@recorded_growth
+@recorded_growth(operands=2)
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Return whether two arrays are equal after broadcasting.
 

@@ -13,6 +13,7 @@ from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, checked_target
 from clarray._core.host_data import device_dtype
+from clarray._core.operands import on_device
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
 from clarray._core.writes import one_hold
@@ -75,6 +76,7 @@ def call(
         The shapes do not fit, as NumPy says it.
     """
     if ufunc is np.matmul and len(inputs) == 2 and out is axes is dtype is signature is sig is None and not keepdims:
+        inputs = _on_device(*inputs)
         short = vector_product(*inputs)
         if short is not None:
             return short
@@ -93,6 +95,13 @@ def call(
     order = "K" if order is None else check_order(order)
     given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims, "order": order}
     return _resolved_call(ufunc, a, b, device, dtype, signature if signature is not None else sig, casting, given)
+
+
+def _on_device(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the operands of a product, ndarrays and lists beside a device array as device arrays."""
+    if type(a) is DeviceArray:
+        return a, on_device(b, a)
+    return (on_device(a, b), b) if type(b) is DeviceArray else (a, b)
 
 
 def multiplied(a: Any, b: Any) -> int:

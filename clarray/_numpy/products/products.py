@@ -108,7 +108,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     return _dot(a, b) if short is None else short
 
 
-@recorded
+@recorded(operands=2)
 def _dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
@@ -150,7 +150,7 @@ def _written(shape: tuple[int, ...]) -> str:
     return str(shape).replace(" ", "")
 
 
-@recorded
+@recorded(operands=2)
 def vdot(a: Any, b: Any, /) -> DeviceArray:
     """Return the sum of the products of all elements, with the elements of `a` conjugated.
 
@@ -219,7 +219,7 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     return _inner(a, b) if short is None else short
 
 
-@recorded
+@recorded(operands=2)
 def _inner(a: Any, b: Any) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
@@ -261,7 +261,7 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     return _outer(a, b, out)
 
 
-@recorded_growth
+@recorded_growth(operands=2)
 def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
     device = device_of_operands((a, b, out))
     left, right = (shapes.ravel(as_array(x, device)) for x in (a, b))
@@ -269,7 +269,7 @@ def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
     return made
 
 
-@recorded
+@recorded(operands=2)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     """Sum products over several axes of each operand.
 
@@ -347,7 +347,7 @@ def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     return made
 
 
-@recorded
+@recorded(operands=2)
 def kron(a: Any, b: Any) -> DeviceArray:
     """Return the Kronecker product: blocks of `b`, each scaled by one element of `a`.
 
@@ -381,7 +381,7 @@ def kron(a: Any, b: Any) -> DeviceArray:
     return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
 
 
-@recorded
+@recorded(operands=2)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DeviceArray:
     """Return the cross product of vectors with three elements: a vector perpendicular to both.
 
@@ -459,7 +459,7 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
     return found
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the sum along a diagonal.

@@ -103,7 +103,7 @@ def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> M
 # accumulate ---------------------------------------------------------------------------------------
 
 
-@recorded
+@recorded(operands=2)
 @one_hold("out")
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running result of a binary ufunc along an axis; see `numpy.ufunc.accumulate`.
@@ -152,7 +152,7 @@ def accumulated_dtype(ufunc: np.ufunc, array: DeviceArray, dtype: Any = None) ->
 # reduceat -----------------------------------------------------------------------------------------
 
 
-@recorded
+@recorded(operands=2)
 @one_hold("out")
 def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None

@@ -55,7 +55,7 @@ def _float_dtypes(dtype: np.dtype, wanted: Any, out: Any = None) -> tuple[np.dty
     return wide_dtype(dtype), dtype
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def mean(
     a: Any,
@@ -285,7 +285,7 @@ def _over_freedom(total: Node, number: Node, ddof: Any, undefined: bool) -> Node
     return found
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def var(
     a: Any,
@@ -351,7 +351,7 @@ def var(
     return finished(ufunc_calls.cast(node, result), out)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def std(
     a: Any,

@@ -61,7 +61,7 @@ def without_nan(found: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
     return found if node is None or not _has_nan(node) else as_of_copy(found, node, axis, out)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def nansum(
     a: Any,
@@ -90,7 +90,7 @@ def nansum(
     return without_nan(found, a, axis, out)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def nanprod(
     a: Any,
@@ -332,7 +332,7 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
     return find(replaced(array, worst), axis, out, keepdims=bool(keepdims))
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element, ignoring NaN.
@@ -362,7 +362,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element, ignoring NaN.

@@ -13,7 +13,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, checked_target, empty, wrap
 from clarray._core.fallback import by_numpy
 from clarray._core.host_data import device_dtype
-from clarray._core.operands import scalar_node
+from clarray._core.operands import on_device, scalar_node
 from clarray._core.views import make_view, view_of
 from clarray._core.writes import one_hold
 from clarray._engine.evaluate import device_of, evaluate
@@ -41,7 +41,9 @@ _EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 def operand(a: Any) -> Node:
     """The node of what is reduced."""
-    return (a if isinstance(a, DeviceArray) else as_array(a))._node
+    a = on_device(a, None)
+    node: Node = (a if isinstance(a, DeviceArray) else as_array(a))._node
+    return node
 
 
 def axes_of(node: Node, axis: Any) -> tuple[int, ...]:
@@ -172,7 +174,7 @@ def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) 
 
 
 @accelerated
-@recorded_growth
+@recorded_growth(operands=2)
 @one_hold("out")
 def ufunc_reduce(
     ufunc: np.ufunc,

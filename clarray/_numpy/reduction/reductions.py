@@ -231,7 +231,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO, where)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
     """Return the number of nonzero elements over axes.
 
@@ -265,7 +265,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
     return as_of_copy(found, node, axis, None)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
     """Return the range of the elements over axes: the largest minus the smallest element.
@@ -315,7 +315,7 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     return finished(found, out)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element along an axis.
@@ -359,7 +359,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     return _arg("argmax", a, axis, out, keepdims)
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 @one_hold("out")
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element along an axis.

@@ -44,7 +44,7 @@ def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Device
     return accumulate(ufunc, array, axis or 0, dtype, out)
 
 
-@recorded
+@recorded(operands=1)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running sum along an axis.
 
@@ -85,7 +85,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
     return _running(np.add, a, axis, dtype, out)
 
 
-@recorded
+@recorded(operands=1)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running product along an axis.
 
@@ -121,7 +121,7 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
     return found
 
 
-@recorded
+@recorded(operands=1)
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
@@ -155,7 +155,7 @@ def cumulative_sum(
     return _cumulative(np.add, x, axis, dtype, out, include_initial)
 
 
-@recorded
+@recorded(operands=1)
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
@@ -172,7 +172,7 @@ def cumulative_prod(
     return _cumulative(np.multiply, x, axis, dtype, out, include_initial)
 
 
-@recorded
+@recorded(operands=1)
 @one_hold("out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running sum along an axis, with each NaN counted as zero.
@@ -188,7 +188,7 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> D
     return without_nan(cumsum(replaced(a, 0), axis, dtype, out), a, (), out)
 
 
-@recorded
+@recorded(operands=1)
 @one_hold("out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running product along an axis, with each NaN counted as one.
@@ -212,7 +212,7 @@ def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
     return part
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _NO) -> Any:
     """Return the differences between neighbours along an axis.
 
@@ -271,7 +271,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
     return array
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     """Return the differences between neighbours of the flattened array.
 
@@ -320,7 +320,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     return result
 
 
-@recorded
+@recorded(operands=2)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Return the area under a curve by the trapezoidal rule.
 

@@ -217,7 +217,7 @@ def _pair(one: Any, other: Any) -> tuple[DeviceArray, DeviceArray]:
     return as_array(one, device), as_array(other, device)
 
 
-@recorded
+@recorded(operands=2)
 def isin(
     element: Any,
     test_elements: Any,

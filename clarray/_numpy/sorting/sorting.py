@@ -83,7 +83,7 @@ def _transposed(array: DeviceArray) -> DeviceArray:
     return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
 
 
-@recorded
+@recorded(operands=1)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -189,7 +189,7 @@ def _replace(array: DeviceArray, result: DeviceArray) -> None:
         ufunc_calls.assign(array, result._node)
 
 
-@recorded
+@recorded(operands=1)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -309,7 +309,7 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
     return places
 
 
-@recorded
+@recorded(operands=1)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return a copy with the element at position `kth` as in the sorted array.
 
@@ -376,7 +376,7 @@ def partition_in_place(
     _replace(array, partition(array, kth, operator.index(axis), kind, order))
 
 
-@recorded
+@recorded(operands=1)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return the positions that partition an array along an axis.
 
@@ -428,7 +428,7 @@ def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
     return wide._node
 
 
-@recorded
+@recorded(operands=2)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceArray:
     """Return the positions at which to insert elements so that an array stays sorted.
 
@@ -471,7 +471,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     return wrap(launchers.search.search(array._node, needles._node, wanted, places))
 
 
-@recorded
+@recorded(operands=1)
 def sort_complex(a: Any) -> DeviceArray:
     """Return a sorted copy along the last axis, as complex numbers.
 

@@ -22,7 +22,7 @@ __all__ = ["average", "corrcoef", "cov"]
 _NO = np._NoValue
 
 
-@recorded_growth
+@recorded_growth(operands=1)
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO) -> Any:
     """Return the average over axes, optionally weighted.
 

@@ -132,6 +132,141 @@ def test_arrays_of_no_numbers(values: list[Any]) -> None:
     assert not (clarray.ones(len(values)) == host).any() if host.dtype.kind in "SU" else True
 
 
+# Functions of ndarrays -------------------------------------------------------------------------------
+
+# `x`, `y` and `v` lie on the device, `h`, `k` and `w` are ndarrays of the same shapes: (6, 6), (6, 6) and (6,).
+STATEMENTS = """
+x.dot(h)
+xp.dot(h, x)
+x @ h
+h @ x
+xp.vdot(x, h)
+xp.inner(h, x)
+xp.outer(v, w)
+xp.tensordot(h, x, 1)
+xp.kron(v, w)
+xp.allclose(x, h)
+xp.array_equal(h, x)
+xp.isin(x, h)
+xp.searchsorted(v, w)
+xp.append(x, h)
+xp.trapezoid(h, x)
+xp.add(h, x)
+xp.sqrt(h)
+xp.maximum(h, 0.5)
+xp.sum(h)
+xp.mean(h, axis=0)
+xp.std(h)
+xp.max(h)
+xp.argmax(h)
+xp.cumsum(w)
+xp.diff(w)
+xp.sort(h)
+xp.argsort(h)
+xp.roll(h, 2)
+xp.tile(h, 2)
+xp.repeat(w, 2)
+xp.tril(h)
+xp.clip(h, 0.2, 0.5)
+xp.round(h, 1)
+xp.trace(h)
+xp.count_nonzero(h)
+xp.ptp(h)
+xp.gradient(w)
+xp.nansum(h)
+xp.linalg.norm(h)
+xp.fft.fft(w)
+xp.add.accumulate(h)
+x.dot([0.5, 1, 2, 3, 4, 5])
+xp.dot([1.0, 2.0], [3.0, 4.0])
+v + [1, 2, 3, 4, 5, 6]
+"""
+
+
+@pytest.mark.parametrize("statement", STATEMENTS.strip().splitlines())
+def test_functions_of_small_ndarrays(statement: str) -> None:
+    """They give what they give of device arrays, keep nothing of the ndarray, and are as soon repeated by the core."""
+    values = np.random.default_rng(3).random((13, 6)).astype(np.float32)
+    values[12].sort()
+    parts = {"x": values[:6], "h": values[6:12], "v": values[12]}
+    on_device = {name: clarray.array(part) for name, part in parts.items()}
+    names = {"xp": clarray, **on_device, "w": on_device["v"]}
+    code = compile(statement, "<statement>", "eval")
+    expected = clarray.asarray(eval(code, names))
+    for _ in range(5):
+        names |= {"h": parts["h"].copy(), "w": parts["v"].copy()}
+        found = clarray.asarray(eval(code, names))
+        names["h"][...] = names["w"][...] = 9
+        assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
+        np.testing.assert_array_equal(found.get(), expected.get())
+
+
+@pytest.mark.kernels_alone
+@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.parametrize("statement", [each for each in STATEMENTS.strip().splitlines() if "fft" not in each])
+def test_functions_of_small_ndarrays_are_repeated_by_the_core(statement: str) -> None:
+    if not current_device().capabilities.host_memory:
+        pytest.skip("ndarrays are uploaded by Python")
+    rng = np.random.default_rng(3)
+    names = {"xp": clarray, "h": rng.random((6, 6)), "w": rng.random(6), "x": clarray.array(rng.random((6, 6)))}
+    names["v"] = clarray.array(np.sort(rng.random(6)))
+    code = compile(statement, "<statement>", "eval")
+    for _ in range(4):
+        eval(code, names)
+    assert python_calls(lambda: eval(code, names)) <= 32
+
+
+IN_PLACE = [
+    "h += x",
+    "h *= x + 1",
+    "h -= x.sum()",
+    "h //= x",
+    "i += j",
+    "i //= 2 + j",
+    "c *= x",
+    "h += v",
+    "b |= x > 0.5",
+]
+
+
+@pytest.mark.parametrize("statement", IN_PLACE)
+@pytest.mark.parametrize(
+    "layout", [(), (slice(None, None, -1),), (slice(None), slice(1, 5))], ids=["whole", "back", "part"]
+)
+def test_ndarrays_in_place(layout: Any, statement: str) -> None:
+    """An ndarray is written in its own memory, after what is pending on that memory has been read."""
+    outcomes = []
+    for xp in (np, clarray):
+        rng = np.random.default_rng(5)
+        base = {"h": rng.random((6, 6)) + 1, "i": rng.integers(1, 9, (6, 6)), "c": rng.random((6, 6)) * (1 + 2j)}
+        base["b"] = base["h"] > 1.5
+        names = {name: array[layout] for name, array in base.items()}
+        names |= {"x": xp.array(rng.random((6, 6))[layout]), "j": xp.array(rng.integers(1, 9, (6, 6))[layout])}
+        names["v"] = xp.array(rng.random(names["h"].shape[-1]))
+        target = names[statement[0]]
+        reader = xp.asarray(target) + 0 if target.dtype != bool else xp.asarray(target) & True
+        exec(statement, {}, names)
+        assert names[statement[0]] is target
+        outcomes.append([*map(np.asarray, base.values()), np.asarray(reader)])
+    for theirs, ours in zip(*outcomes, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("statement", ["h += c", "i += x", "h += xp.ones((2, 6, 6))", "r += x", "h += xp.ones(5)"])
+def test_ndarrays_that_cannot_be_written(statement: str) -> None:
+    errors = []
+    for xp in (np, clarray):
+        names = {"xp": xp, "h": np.ones((6, 6)), "i": np.ones((6, 6), int), "r": np.ones((6, 6))}
+        names |= {"x": xp.ones((6, 6)), "c": xp.ones((6, 6), dtype=complex)}
+        names["r"].flags.writeable = False
+        with pytest.raises((TypeError, ValueError)) as error:
+            exec(statement, names)
+        errors.append((error.value.__class__.__mro__[-4:], (names["h"] == 1).all()))
+        assert (names["i"] == 1).all()
+    assert errors[0] == errors[1]
+
+
 @pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize(
