@@ -148,6 +148,15 @@ def test_imports_go_downwards(module: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_threads_are_started_in_one_place() -> None:
+    """`threads.start` knows what a thread needs, and that none begins while the interpreter shuts down."""
+    own = {"_engine.threads", "_engine.runtime.limits", "_api.doctor.children"}  # the doctor's is a timer
+    makers = {
+        module for module, path in FILES.items() if "threading.T" in path.read_text() and ".start()" in path.read_text()
+    }
+    assert makers == own
+
+
 def inner_imports(tree: ast.AST, inside: bool = False) -> list[tuple[int, str]]:
     """Line and name of the imports inside functions."""
     found: list[tuple[int, str]] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, is_number, wrap
 from clarray._core.host_data import SMALL, data_dtype, share, small_copy, upload
 from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES, HostOnly
@@ -108,7 +108,8 @@ def operand_from_host(value: Any, beside: DeviceArray | None) -> Any:
     ``numpy.float64(2) > x``.
     """
     if type(value) is not np.ndarray:
-        if type(value) not in (list, tuple) or not _are_numbers(value):
+        # an integer repeats a list
+        if type(value) not in (list, tuple) or (beside is not None and is_number(beside)) or not _are_numbers(value):
             return None
         value = np.array(value)
     if value.dtype not in DTYPES:

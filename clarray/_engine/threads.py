@@ -26,7 +26,15 @@ def start(thread: threading.Thread) -> None:
 
     The garbage collector rests until the thread has begun, for which this waits: what it runs in the thread may need a
     lock that the caller holds.
+
+    Raises
+    ------
+    RuntimeError
+        No thread can be started, or the interpreter is shutting down. Up to Python 3.11 a thread that is started then
+        never begins, and this would wait for ever: objects that the last garbage collection deletes may compute.
     """
+    if sys.is_finalizing():
+        raise RuntimeError("can't start a new thread at interpreter shutdown")
     with collector_off:
         before = threading.stack_size(_STACK_BYTES)
         try:

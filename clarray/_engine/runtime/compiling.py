@@ -40,7 +40,9 @@ class Compiling:
         self.done = True
 
 
-working = threading.Lock()  # held while a kernel is being compiled: a fork waits for it
+# Held while a kernel is being compiled: a fork waits for it, and so does the end of the process, which keeps it then. A
+# thread that has it may take it again, as objects that the last garbage collection deletes may compute.
+working = threading.RLock()
 _waiting: deque[Compiling] = deque()
 _thread: threading.Thread | None = None  # under no lock, which a re-entrant call might wait for; two would do no harm
 
@@ -88,6 +90,6 @@ def _compile_all() -> None:
 def _after_fork_in_child() -> None:
     """Forget a thread that has stayed in the parent."""
     global _thread, working
-    working = threading.Lock()
+    working = threading.RLock()
     _waiting.clear()
     _thread = None

@@ -197,6 +197,8 @@ def in_units(nbytes: int) -> str:
 
 def require_threads(count: int, what: str) -> None:
     """Raise OSError if so many threads or processes cannot be started, before a library does that stops the process."""
+    if sys.is_finalizing():  # Python starts no thread then, and libraries still do
+        return
     ended = threading.Event()
     threads: list[threading.Thread] = []
     with collector_off:  # code that it runs in a thread may need a lock that the caller holds

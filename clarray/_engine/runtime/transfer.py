@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.threads import collector_off
+from clarray._engine.threads import collector_off, start
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -264,11 +264,17 @@ def _in_threads(work: Callable[[int], None]) -> None:
         except BaseException as failure:
             failures.append(failure)
 
-    threads = [threading.Thread(target=run, args=(number,), name="clarray copy") for number in range(1, _THREADS)]
+    threads: list[threading.Thread] = []
     with collector_off:  # what it runs in a thread may need the lock that the caller holds
-        for thread in threads:
-            thread.start()
         try:
+            for number in range(1, _THREADS):
+                thread = threading.Thread(target=run, args=(number,), name="clarray copy")
+                try:
+                    start(thread)
+                except RuntimeError:  # the process ends, or has too many threads
+                    run(number)
+                else:
+                    threads.append(thread)
             run(0)
         finally:
             for thread in threads:
