@@ -69,7 +69,9 @@ class UFunc:
                     kwargs = {**kwargs, "out": outs}
                 args = args[:count]
             if not kwargs and args:
-                first = on_device(args[0], _first_device_array(args))
+                first = args[0]
+                if not isinstance(first, DeviceArray):
+                    first = on_device(first, _first_device_array(args))
                 if isinstance(first, DeviceArray):
                     found = first.__array_ufunc__(self.ufunc, "__call__", first, *args[1:])
                     if found is not NotImplemented:

@@ -127,7 +127,7 @@ def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray
 
 
 def small_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray | None:
-    """Copy an ndarray to the device if that takes one thread no time to speak of; None otherwise."""
+    """Copy a small C-contiguous ndarray into host memory of the device; None if it is large, or of another dtype."""
     if array.nbytes > SMALL or not _is_plain(array, dtype, device):
         return None
     spoil()

@@ -122,7 +122,7 @@ def operand_from_host(value: Any, beside: DeviceArray | None) -> Any:
 
 
 def on_device(value: Any, beside: DeviceArray | None) -> Any:
-    """Return `operand_from_host` of an operand, or the operand itself if that is no array then."""
+    """Return an operand as a device array if `operand_from_host` makes one of it, and unchanged otherwise."""
     converted = value if isinstance(value, DeviceArray) else operand_from_host(value, beside)
     return converted if isinstance(converted, DeviceArray) else value
 
