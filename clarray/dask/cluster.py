@@ -24,8 +24,8 @@ class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no anno
     Parameters
     ----------
     devices : sequence of Device, int or str, optional
-        Devices of the workers, as `clarray.device` names them. A device may be named several times. None takes the
-        device that CLARRAY_DEVICE names, else all GPUs, else the default device.
+        Devices of the workers, as `clarray.device` names them. A device may be named several times. None takes all
+        GPUs if the default device is a GPU. Otherwise, it takes the default device.
     n_workers : int, optional
         Number of workers. None starts one for each device. More workers share the devices.
     threads_per_worker : int, optional
