@@ -9,16 +9,12 @@ import numpy as np
 from clarray._api import protocols
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import NUMBERS
-from clarray._core.operands import on_device
+from clarray._core.operands import first_device_array, on_device
 from clarray._core.own_frames import hide_own_frames
 from clarray._core.public_names import publish_class
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
-
-
-def _first_device_array(values: tuple[Any, ...]) -> DeviceArray | None:
-    return next((value for value in values if isinstance(value, DeviceArray)), None)
 
 
 class UFunc:
@@ -71,7 +67,7 @@ class UFunc:
             if not kwargs and args:
                 first = args[0]
                 if not isinstance(first, DeviceArray):
-                    first = on_device(first, _first_device_array(args))
+                    first = on_device(first, first_device_array(args))
                 if isinstance(first, DeviceArray):
                     found = first.__array_ufunc__(self.ufunc, "__call__", first, *args[1:])
                     if found is not NotImplemented:

@@ -12,11 +12,11 @@ import numpy as np
 from clarray import special
 from clarray._api.array_api import VERSIONS
 from clarray._core import callers, creation, pickling, ufunc_calls
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, hold_for
 from clarray._core.fallback import by_numpy, on_host
 from clarray._core.host_data import SMALL
 from clarray._core.host_fallback import without_host_fallback
-from clarray._core.operands import Manner, manner_of, on_device, refuse_subclass
+from clarray._core.operands import Manner, first_device_array, manner_of, on_device, refuse_subclass
 from clarray._core.small_operands import window
 from clarray._core.writes import host_outputs, write_to_host
 from clarray._engine.ops.dtypes import HostOnly
@@ -76,23 +76,21 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
 def _copied_into(target: np.ndarray, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> np.ndarray | None:
     """Compute a ufunc, and copy its result into a small ndarray; None if it has another shape or dtype.
 
-    For such an ndarray this is faster than sharing its memory.
+    For such an ndarray this is faster than sharing its memory. The device is held from the copy of the first operand to
+    the write, so that no update of the ndarray by another thread is lost.
     """
-    array = next((x for x in inputs if type(x) is DeviceArray), None)
+    array = first_device_array(inputs)
     if array is None or target.nbytes > SMALL or not target.flags.writeable:
         return None
-    converted = [on_device(x, array) for x in inputs]
-    result = array.__array_ufunc__(ufunc, "__call__", *converted)
-    if not isinstance(result, DeviceArray) or result.dtype != target.dtype or result.shape != target.shape:
-        return None
-    device = result.device
-    with device.lock:
-        values = window(result._node)
-        if values is None:
-            np.copyto(target, result.get())
-        else:
-            device.finish()
-            np.copyto(target, values)
+    with hold_for(array, *inputs):
+        converted = [on_device(x, array) for x in inputs]
+        result = array.__array_ufunc__(ufunc, "__call__", *converted)
+        if not isinstance(result, DeviceArray) or result.dtype != target.dtype or result.shape != target.shape:
+            return None
+        with result.device.lock:
+            values = window(result._node)
+            result.device.finish()
+            np.copyto(target, result.get() if values is None else values)
     return target
 
 

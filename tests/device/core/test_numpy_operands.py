@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -134,7 +136,7 @@ def test_arrays_of_no_numbers(values: list[Any]) -> None:
 
 # Functions of ndarrays -------------------------------------------------------------------------------
 
-# `x`, `y` and `v` lie on the device, `h`, `k` and `w` are ndarrays of the same shapes: (6, 6), (6, 6) and (6,).
+# `x` and `v` lie on the device, `h` and `w` are ndarrays of the same shapes: (6, 6) and (6,).
 STATEMENTS = """
 x.dot(h)
 xp.dot(h, x)
@@ -251,6 +253,28 @@ def test_ndarrays_in_place(layout: Any, statement: str) -> None:
     for theirs, ours in zip(*outcomes, strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_no_update_of_an_ndarray_is_lost() -> None:
+    """As with two ndarrays, whose statements Python runs one after the other."""
+    target, one = np.zeros(100), clarray.ones(100).evaluate()
+
+    def add() -> None:
+        array = target
+        for _ in range(300):
+            array += one
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert (target == 1200).all()
 
 
 @pytest.mark.parametrize("statement", ["h += c", "i += x", "h += xp.ones((2, 6, 6))", "r += x", "h += xp.ones(5)"])
