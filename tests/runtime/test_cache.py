@@ -15,8 +15,8 @@ import pytest
 from clarray._engine.runtime import Device, Program, current_device, host_cpu, programs
 from clarray._engine.runtime import cache as caches
 from clarray._engine.runtime import device as devices
+from clarray._engine.runtime.backends import Compiled
 from clarray._engine.runtime.cache import DiskCache, key_of
-from clarray._engine.runtime.capabilities import Compiled
 
 from .once import ONCE
 
@@ -156,11 +156,11 @@ from clarray._engine.runtime import current_device
 from clarray._engine.runtime.backends import Backend
 from clarray._engine.runtime.backends.pocl import backend, program_files
 from clarray._engine.runtime.profiling import profile
-asked, binary_of = [], Backend.binary_of
-Backend.binary_of = lambda self, program, kernels: asked.append(program) or binary_of(self, program, kernels)
+asked, program_binary = [], Backend.program_binary
+Backend.program_binary = lambda self, program, kernels: asked.append(program) or program_binary(self, program, kernels)
 backend._MOST_HELD_OPEN = 2
 if HIDDEN:
-    program_files.binary_of = lambda program: b""
+    program_files.program_binary = lambda program: b""
 with profile() as p:
     device = current_device()
     memory = device.upload(np.arange(8, dtype=np.float32))

@@ -13,7 +13,7 @@ import pytest
 
 from clarray._engine.runtime import current_device
 from clarray._engine.runtime.backends.pocl import binary_format
-from clarray._engine.runtime.backends.pocl.cpu_name import is_mendable
+from clarray._engine.runtime.backends.pocl.cpu_name import is_patchable
 from clarray._engine.runtime.cache import DiskCache
 from clarray._engine.runtime.trials import Trials
 
@@ -184,7 +184,7 @@ def test_trials(tmp_path: Path) -> None:
     nowhere.end(keys[0])
 
 
-@pytest.mark.skipif(not is_mendable(current_device().cl_device), reason="another runtime than PoCL's wheel")
+@pytest.mark.skipif(not is_patchable(current_device().cl_device), reason="another runtime than PoCL's wheel")
 def test_code_that_crashes_does_so_once(fresh_in: Any, kept: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     shutil.copytree(kept, folder)

@@ -282,8 +282,8 @@ def test_no_binary_is_asked_for_without_memory(device: Device, monkeypatch: pyte
     if device.backend.name != "pocl":
         pytest.skip("others give what they have made before")
     asked: list[Any] = []
-    monkeypatch.setattr(program_files, "binary_of", lambda program: asked.append(program) or b"")
-    monkeypatch.setattr(Backend, "binary_of", lambda self, program, kernels: b"")
+    monkeypatch.setattr(program_files, "program_binary", lambda program: asked.append(program) or b"")
+    monkeypatch.setattr(Backend, "program_binary", lambda self, program, kernels: b"")
     program = device.program("__kernel void nothing_yet(__global int *x) {}", {"nothing_yet": ["buffer"]})
     queue = device.main
     program._built[queue.name] = None  # type: ignore[assignment]

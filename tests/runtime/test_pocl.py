@@ -13,7 +13,7 @@ import pytest
 
 from clarray._engine.runtime import current_device, host_cpu, programs
 from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, program_files
-from clarray._engine.runtime.backends.pocl.cpu_name import is_mendable, library_cpu
+from clarray._engine.runtime.backends.pocl.cpu_name import is_patchable, library_cpu
 from clarray._engine.runtime.programs import compile_source
 
 linux_x86 = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform")
@@ -36,7 +36,7 @@ class Structures:
 @linux_x86
 def test_only_the_first_pointer_of_one_device_is_turned() -> None:
     memory = Structures(_5=b"gener", _80=b"generic", _90=b"generic", _208=b"generic")
-    assert cpu_name.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert cpu_name.patch_cpu_name(memory.device())  # type: ignore[arg-type]
     assert memory.slots[80] == library_cpu().encode()
     assert memory.slots[90] == memory.slots[208] == b"generic"
     assert memory.slots[5] == b"gener"
@@ -45,7 +45,7 @@ def test_only_the_first_pointer_of_one_device_is_turned() -> None:
 @linux_x86
 def test_a_known_cpu_is_turned_where_it_follows_the_target() -> None:
     memory = Structures(_70=b"znver3", _79=b"x86_64-unknown-linux-gnu", _80=b"znver3", _90=b"znver3")
-    assert cpu_name.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert cpu_name.patch_cpu_name(memory.device())  # type: ignore[arg-type]
     assert memory.slots[80] == library_cpu().encode()
     assert memory.slots[70] == memory.slots[90] == b"znver3"
 
@@ -53,9 +53,9 @@ def test_a_known_cpu_is_turned_where_it_follows_the_target() -> None:
 @linux_x86
 def test_nothing_is_touched_where_nothing_fits() -> None:
     memory = Structures(_80=b"znver3", _208=b"generic")
-    assert not cpu_name.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert not cpu_name.patch_cpu_name(memory.device())  # type: ignore[arg-type]
     assert memory.slots[80] == b"znver3"
-    assert not cpu_name.name_cpu(SimpleNamespace(int_ptr=0x1234_5678_9ABC))  # type: ignore[arg-type]
+    assert not cpu_name.patch_cpu_name(SimpleNamespace(int_ptr=0x1234_5678_9ABC))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_identity_names_the_cpu() -> None:
 def pocls() -> Any:
     """The device in use, where it is the wheel's PoCL."""
     device = current_device()
-    if not is_mendable(device.cl_device):
+    if not is_patchable(device.cl_device):
         pytest.skip("another runtime than PoCL's wheel")
     device.capabilities  # noqa: B018 - sets it up
     return device

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import pyopencl as cl
 
 from clarray._engine.runtime import preflight
-from clarray._engine.runtime.backends import Trials, backend_of
+from clarray._engine.runtime.backends import Compiled, Trials, backend_of
 from clarray._engine.runtime.host_cpu import cpu_flags
 from clarray._engine.runtime.limits import total_host_bytes
 from clarray._engine.runtime.programs import compile_source
@@ -98,27 +98,6 @@ class Capabilities:
         return "nvidia" in self.vendor.lower() and (found is None or suits(found))
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """Capabilities that only a trial can show. The device's identity names them on disk: all processes plan alike."""
-
-    patched: bool = False  # the backend had to patch the compiler
-    clang_builtins: bool = False
-    function_attribute: str = ""
-    # Which device a binary is for, one for each device; empty where they cannot be exchanged.
-    binary_ids: tuple[str, ...] = ()
-    hand_over: float = 0.0
-    calls_code: bool = False  # the core can call the machine code of kernels
-
-    @staticmethod
-    def from_json(found: dict[str, Any] | None) -> Compiled | None:
-        """Make it from what was stored; None where that is nothing, or another version's."""
-        try:
-            return Compiled(**found | {"binary_ids": tuple(found["binary_ids"])}) if found else None
-        except (KeyError, TypeError):
-            return None
-
-
 def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None) -> Compiled:
     """Compile a few lines, unless it is known how that ends, and patch the compiler if it needs that.
 
@@ -139,14 +118,11 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
         return known
     if kind(device) != "cpu":
         return Compiled()
-    found = backend.probe(devices, trials(context, device), context)
-    return Compiled(
-        found.patched,
-        _compiles(context, device, _CLANG_BUILTINS),
-        found.function_attribute,
-        found.binary_ids,
-        _hand_over(context, device) if found.binary_ids else 0.0,
-        found.calls_code,
+    compiled = backend.probe(devices, trials(context, device), context)
+    return replace(
+        compiled,
+        clang_builtins=_compiles(context, device, _CLANG_BUILTINS),
+        hand_over=_hand_over(context, device) if compiled.binary_ids else 0.0,
     )
 
 

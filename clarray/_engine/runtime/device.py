@@ -27,9 +27,9 @@ import pyopencl as cl
 
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime import profiling, transfer
-from clarray._engine.runtime.backends import backend_of
+from clarray._engine.runtime.backends import Compiled, backend_of
 from clarray._engine.runtime.cache import cache_of, key_of
-from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
+from clarray._engine.runtime.capabilities import Capabilities, describe, probe
 from clarray._engine.runtime.environment import compiler_settings
 from clarray._engine.runtime.errors import (
     Closed,

@@ -43,7 +43,7 @@ def _rows(records: Sequence[Record]) -> list[tuple[str, ...]]:
 
 
 def counts(profile: Profile) -> str:
-    """How much there was of each kind."""
+    """Return a line with the number of records of each kind."""
     return (
         f"{profile.launches} launches, {profile.transfers} transfers of {profile.bytes:,} bytes, "
         f"{profile.synchronisations} synchronisations, {profile.builds} builds, "
@@ -81,11 +81,8 @@ def _totals(profile: Profile) -> list[str]:
 def _shortened(name: str) -> str:
     """Return the name of a record that fits in a column: a program may hold a dozen kernels."""
     names = name.split(", ")
-    return (
-        name
-        if len(names) <= _MOST_KERNELS
-        else f"{', '.join(names[:_MOST_KERNELS])} and {len(names) - _MOST_KERNELS} more"
-    )
+    hidden = len(names) - _MOST_KERNELS
+    return name if hidden <= 0 else f"{', '.join(names[:_MOST_KERNELS])} and {hidden} more"
 
 
 def text(profile: Profile) -> str:

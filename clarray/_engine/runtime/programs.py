@@ -144,7 +144,7 @@ class Program:
             kernel.set_scalar_arg_dtypes(taken.dtypes)
             return kernel
 
-        folder = self._device.backend.folder_of(program)
+        folder = self._device.backend.program_folder(program)
         return Bound(make, queue, queue.name in self._stored, folder, taken)
 
     def _checked_program(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Program:
@@ -193,7 +193,7 @@ class Program:
             # PoCL compiles variants of the kernels once more.
             with preflight.compiling(queue.device, gives_binary=True):
                 self._asked.add(queue.name)
-                binary = backend.binary_of(self._built[queue.name], len(self._arg_types))
+                binary = backend.program_binary(self._built[queue.name], len(self._arg_types))
             if len(binary) > self._saved_bytes and backend.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
@@ -255,7 +255,7 @@ class Program:
             return None
         built = next(iter(self._built.values()))
         with preflight.compiling(queue.device, gives_binary=True):
-            binary = self._device.backend.binary_of(built, len(self._arg_types))
+            binary = self._device.backend.program_binary(built, len(self._arg_types))
         return self._from_binary(binary, queue, apart)
 
     def _from_binary(self, binary: bytes, queue: Queue, apart: bool) -> cl.Program | None:

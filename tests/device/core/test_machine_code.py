@@ -323,5 +323,5 @@ def test_what_the_probe_tells(monkeypatch: pytest.MonkeyPatch, device: Device) -
 def test_a_file_that_does_not_load(tmp_path: Any) -> None:
     bad = tmp_path / "kernel.so"
     bad.write_bytes(b"none")
-    assert machine_code.loaded(bad, "kernel") is None
-    assert machine_code.loaded(None, "kernel") is None
+    assert machine_code.load(bad, "kernel") is None
+    assert machine_code.load(None, "kernel") is None

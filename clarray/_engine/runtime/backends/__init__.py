@@ -1,4 +1,4 @@
-"""What clarray needs of each OpenCL implementation beyond OpenCL.
+"""Backends: the interfaces to OpenCL implementations beyond OpenCL.
 
 In: pyopencl's devices and programs, and names of kernels. Out: binaries, settings, and machine code to call. Imports
 modules of `runtime` that know no `Device`. Only this package imports the folder of a backend.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.backend import Backend, Probed, Trials
+from clarray._engine.runtime.backends.backend import Backend, Compiled, Trials
 from clarray._engine.runtime.backends.pocl.backend import Pocl
 
-__all__ = ["BACKENDS", "Backend", "Probed", "Trials", "backend_of"]
+__all__ = ["BACKENDS", "Backend", "Compiled", "Trials", "backend_of"]
 
 _PLAIN, _POCL = Backend(), Pocl()
 BACKENDS = (_POCL,)  # that take part in the discovery

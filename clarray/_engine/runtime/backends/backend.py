@@ -10,26 +10,43 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyopencl as cl
 
+from clarray._engine.values import dataclass
 
-class Probed(NamedTuple):
-    """What trial compilations have shown of a backend's devices.
+
+@dataclass(frozen=True)
+class Compiled:
+    """Capabilities that only a trial can show. The device's identity names them on disk: all processes plan alike.
 
     Attributes
     ----------
     patched : bool
         `Backend.patch` is needed before anything compiles.
+    clang_builtins : bool
+        See `Capabilities`.
     function_attribute : str
-        What the compiler needs before every function.
+        The text that the compiler needs before every function.
     binary_ids : tuple of str
         The id of each device in its binaries, if a binary of one device can be made one of another.
+    hand_over : float
+        See `Capabilities`.
     calls_code : bool
         The native implementation can call the machine code of kernels.
     """
 
     patched: bool = False
+    clang_builtins: bool = False
     function_attribute: str = ""
     binary_ids: tuple[str, ...] = ()
+    hand_over: float = 0.0
     calls_code: bool = False
+
+    @staticmethod
+    def from_json(fields: dict[str, Any] | None) -> Compiled | None:
+        """Return the capabilities that were stored, or None if these are none, or another version's."""
+        try:
+            return Compiled(**fields | {"binary_ids": tuple(fields["binary_ids"])}) if fields else None
+        except (KeyError, TypeError):
+            return None
 
 
 class Trials(NamedTuple):
@@ -51,7 +68,7 @@ class Trials(NamedTuple):
 
 
 class Backend:
-    """What clarray needs of an OpenCL implementation beyond OpenCL. This one needs nothing."""
+    """The interface to an OpenCL implementation beyond OpenCL. This class is for those that need nothing."""
 
     name: ClassVar[str] = "plain"
     compiles_at_launch: ClassVar[bool] = False  # a build leaves the machine code to each kernel's first launch
@@ -88,9 +105,9 @@ class Backend:
 
     # Compiling
 
-    def probe(self, devices: Sequence[cl.Device], trials: Trials, context: cl.Context) -> Probed:
-        """Find out what the compiler needs and offers, by trial compilations."""
-        return Probed()
+    def probe(self, devices: Sequence[cl.Device], trials: Trials, context: cl.Context) -> Compiled:
+        """Return what trial compilations show of a CPU, but for `clang_builtins` and `hand_over`."""
+        return Compiled()
 
     def patch(self, device: cl.Device) -> None:
         """Make the compiler work, as an earlier process has found out that it must be."""
@@ -115,7 +132,7 @@ class Backend:
 
     # Binaries
 
-    def binary_of(self, program: cl.Program, kernels: int) -> bytes:
+    def program_binary(self, program: cl.Program, kernels: int) -> bytes:
         """Return the binary of a program of so many kernels, compiled for one device; b'' if there is none."""
         # A program made from source names every device of its context, with nothing for the others.
         with contextlib.suppress(cl.Error):
@@ -138,7 +155,7 @@ class Backend:
 
     # Machine code
 
-    def folder_of(self, program: cl.Program) -> str | None:
+    def program_folder(self, program: cl.Program) -> str | None:
         """Return the name of the folder that has a program's files."""
         return None
 

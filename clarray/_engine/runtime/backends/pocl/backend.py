@@ -9,7 +9,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.backend import Backend, Probed, Trials
+from clarray._engine.runtime.backends.backend import Backend, Compiled, Trials
 from clarray._engine.runtime.backends.pocl import (
     binary_format,
     compiler_needs,
@@ -84,11 +84,11 @@ class Pocl(Backend):
 
     # Compiling
 
-    def probe(self, devices: Sequence[cl.Device], trials: Trials, context: cl.Context) -> Probed:
+    def probe(self, devices: Sequence[cl.Device], trials: Trials, context: cl.Context) -> Compiled:
         device = devices[0]
-        if not cpu_name.is_mendable(device):
-            return Probed()
-        patched = cpu_name.is_named(device)
+        if not cpu_name.is_patchable(device):
+            return Compiled()
+        patched = cpu_name.is_patched(device)
         if not patched and not trials.compiles(_PLAIN):
             patched = self._patch_all(devices)
         attribute = "" if patched else cpu_name.function_attribute()
@@ -96,19 +96,20 @@ class Pocl(Backend):
             attribute = ""
             patched = self._patch_all(devices)
         ids = tuple(self._binary_id(each, trials) for each in devices) if len(devices) > 1 else ()
-        return Probed(patched, attribute, ids, self._calls_code(device, trials, context))
+        calls_code = self._calls_code(device, trials, context)
+        return Compiled(patched=patched, function_attribute=attribute, binary_ids=ids, calls_code=calls_code)
 
     def patch(self, device: cl.Device) -> None:
-        cpu_name.name_cpu(device)
+        cpu_name.patch_cpu_name(device)
 
     def _patch_all(self, devices: Sequence[cl.Device]) -> bool:
-        patched = [cpu_name.name_cpu(device) for device in devices]
+        patched = [cpu_name.patch_cpu_name(device) for device in devices]
         return any(patched)
 
     def _binary_id(self, device: cl.Device, trials: Trials) -> str:
         program = trials.compile(device, _EMPTY)
         with trials.guard(device, True):
-            return binary_format.binary_id(super().binary_of(program, 1))
+            return binary_format.binary_id(super().program_binary(program, 1))
 
     def _calls_code(self, device: cl.Device, trials: Trials, context: cl.Context) -> bool:
         try:
@@ -134,16 +135,16 @@ class Pocl(Backend):
         return compiler_needs.children_waited_for()
 
     def shortened(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
-        return header.with_declarations(source, attribute) if cpu_name.is_mendable(device) else None
+        return header.with_declarations(source, attribute) if cpu_name.is_patchable(device) else None
 
     # Binaries
 
-    def binary_of(self, program: cl.Program, kernels: int) -> bytes:
+    def program_binary(self, program: cl.Program, kernels: int) -> bytes:
         """Return the binary; b'' if asking for it would hold too many kernels open."""
-        binary = program_files.binary_of(program)
+        binary = program_files.program_binary(program)
         if not binary and self._held_open < _MOST_HELD_OPEN:
             self._held_open += kernels
-            binary = super().binary_of(program, kernels)
+            binary = super().program_binary(program, kernels)
         return binary
 
     def is_complete(self, binary: bytes) -> bool:
@@ -158,7 +159,7 @@ class Pocl(Backend):
 
     # Machine code
 
-    def folder_of(self, program: cl.Program) -> str | None:
+    def program_folder(self, program: cl.Program) -> str | None:
         return program_files.program_folder(program)
 
     def is_compiled(self, folder: str | None, kernel: str, local: tuple[int, ...]) -> bool:
@@ -168,7 +169,7 @@ class Pocl(Backend):
         return program_files.machine_code_file(folder, kernel, local)
 
     def load(self, file: Path, kernel: str, codes: bytes, places: bytes) -> Any:
-        return machine_code.loaded(file, kernel, codes, places)
+        return machine_code.load(file, kernel, codes, places)
 
     def use_threads(self, compute_units: int) -> None:
-        machine_code.share_among(compute_units)
+        machine_code.set_threads(compute_units)

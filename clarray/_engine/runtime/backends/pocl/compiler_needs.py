@@ -1,4 +1,4 @@
-"""What PoCL's compiler needs of the process: descriptors, large files, the linker, a process, SIGCHLD."""
+"""Check what PoCL's compiler needs of the process: descriptors, large files, the linker, a process, SIGCHLD."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def require_processes(device: cl.Device) -> None:
 
 def require_files() -> None:
     """Raise OSError if the compiler cannot open its files, or not write them to the end."""
-    taken: list[int] = []
+    handles: list[int] = []
     try:
         for _ in range(_OPEN_FILES):
-            taken.append(os.dup(2))
+            handles.append(os.dup(2))
     except OSError as error:
         raise OSError(
             error.errno,
             f"PoCL's compiler needs {_OPEN_FILES} free file descriptors: close files, or raise the limit (ulimit -n)",
         ) from None
     finally:
-        for handle in taken:
+        for handle in handles:
             os.close(handle)
     if sys.platform != "win32":
         largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
@@ -56,7 +56,7 @@ def require_files() -> None:
 
 
 def _require_linker(device: cl.Device) -> None:
-    if cpu_name.is_mendable(device) and not os.access(_linker(os.environ.get("PATH", "")), os.X_OK):
+    if cpu_name.is_patchable(device) and not os.access(_linker(os.environ.get("PATH", "")), os.X_OK):
         raise FileNotFoundError(
             errno.ENOENT,
             "PoCL links kernels with this program, and no folder of PATH has it: install binutils, or add its folder "

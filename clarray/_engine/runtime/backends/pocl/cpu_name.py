@@ -31,8 +31,8 @@ from clarray._engine.runtime.host_cpu import cpu_flags
 _GENERIC = b"generic\0"
 _TARGET = b"x86_64-"
 _CPU = rb"[a-z0-9_-]+\0?"
-_kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
-_named: set[int] = set()  # addresses of the devices mended in this process
+_NAMES: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
+_patched: set[int] = set()  # addresses of the devices patched in this process
 
 # (feature, CPU the kernel library with it was compiled for), the library PoCL prefers first
 _LIBRARIES = (
@@ -46,7 +46,7 @@ _LIBRARIES = (
 )
 
 
-def is_mendable(device: cl.Device) -> bool:
+def is_patchable(device: cl.Device) -> bool:
     """Whether a device is one that this module knows: PoCL 3.0 on x86-64 Linux."""
     return (
         sys.platform == "linux"
@@ -67,12 +67,12 @@ def function_attribute() -> str:
     return f'__attribute__((target("arch={library_cpu()}")))'
 
 
-def is_named(device: cl.Device) -> bool:
-    """Whether `name_cpu` has already mended a device, for another context of this process, say."""
-    return device.int_ptr in _named
+def is_patched(device: cl.Device) -> bool:
+    """Return whether `patch_cpu_name` has patched a device, for example for another context of this process."""
+    return device.int_ptr in _patched
 
 
-def name_cpu(device: cl.Device) -> bool:
+def patch_cpu_name(device: cl.Device) -> bool:
     """Turn a device's 'generic' CPU into the kernel library's; say whether it was found.
 
     A name that does not fit the library crashes the process, so this is only for a device whose
@@ -87,8 +87,8 @@ def name_cpu(device: cl.Device) -> bool:
         slot = _find_slot(memory, device.int_ptr)
         if slot is None:
             return False
-        _kept.append(name)
-        _named.add(device.int_ptr)
+        _NAMES.append(name)
+        _patched.add(device.int_ptr)
         return os.pwrite(memory, struct.pack("<Q", ctypes.addressof(name)), slot) == 8
     except OSError:
         return False

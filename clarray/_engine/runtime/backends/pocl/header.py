@@ -1,4 +1,4 @@
-"""What a source needs of PoCL's header, in place of the header.
+"""Replace PoCL's header by the declarations that a source needs.
 
 PoCL 3.0 declares every built-in function to every program: 980 KB, which take six sevenths of the time that
 a small program's build takes. The header's own guard leaves it out, and the declarations of the
@@ -88,7 +88,7 @@ def with_declarations(source: str, attribute: str) -> tuple[str, list[str]] | No
 
 @cache
 def _folder() -> Path | None:
-    """Where the wheel keeps its headers."""
+    """Return the folder of the wheel's headers, or None."""
     folder = Path(cl.__file__).parents[1] / "pocl_binary_distribution/.libs/share/pocl/include"
     return folder if (folder / "opencl-c.h").is_file() else None
 

@@ -78,8 +78,8 @@ class Code:
                 close(self._handle)
 
 
-def loaded(file: Path | None, name: str, *taken: bytes) -> Code | None:
-    """Give the machine code of a kernel from a file; None where there is none to be had."""
+def load(file: Path | None, name: str, *taken: bytes) -> Code | None:
+    """Load the machine code of a kernel from a file; return None if that fails."""
     if file is None:
         return None
     try:
@@ -89,7 +89,7 @@ def loaded(file: Path | None, name: str, *taken: bytes) -> Code | None:
 
 
 class _Context(ctypes.Structure):
-    """What a work-group is told of its launch: `pocl_context` of PoCL 3.0."""
+    """The launch as a work-group sees it: `pocl_context` of PoCL 3.0."""
 
     _fields_ = [
         ("groups", ctypes.c_size_t * 3),
@@ -110,7 +110,7 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     context : pyopencl.Context
         Of the device.
     device : pyopencl.Device
-        One that `cpu_name.is_mendable` knows.
+        One that `cpu_name.is_patchable` knows.
     probe : pyopencl.Program
         `PROBE`, compiled for it, whose kernel writes what it has been told.
     """
@@ -124,27 +124,27 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     queue.finish()
     file = program_files.machine_code_file(program_files.program_folder(probe), "called", (1, 1))
     buffer.release()
-    code = loaded(file, "called")
+    code = load(file, "called")
     return code is not None and bool(expected.any()) and np.array_equal(_called(code), expected)
 
 
 def _called(code: Code) -> np.ndarray:
-    """Call the probe for each of its groups; give what it says."""
-    found = np.zeros((*_GROUPS[::-1], 9), np.int64)
+    """Call the probe for each of its groups and return its outputs."""
+    outputs = np.zeros((*_GROUPS[::-1], 9), np.int64)
     sizes = ctypes.c_size_t * 3
-    told = _Context(sizes(*_GROUPS, 1), sizes(), sizes(1, 1, 1), None, None, 0, len(_GROUPS))
-    start = ctypes.c_void_p(found.ctypes.data)
+    launch = _Context(sizes(*_GROUPS, 1), sizes(), sizes(1, 1, 1), None, None, 0, len(_GROUPS))
+    start = ctypes.c_void_p(outputs.ctypes.data)
     arguments = (ctypes.c_void_p * 2)(ctypes.addressof(start), _NUMBERS.ctypes.data)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_size_t] * 3)(code.address)
     for row in range(_GROUPS[1]):
         for column in range(_GROUPS[0]):
-            function(ctypes.addressof(arguments), ctypes.addressof(told), column, row, 0)
-    return found
+            function(ctypes.addressof(arguments), ctypes.addressof(launch), column, row, 0)
+    return outputs
 
 
-def share_among(compute_units: int) -> None:
-    """Have the core share work among as many threads as a device has, the calling one among them."""
+def set_threads(compute_units: int) -> None:
+    """Have the core share work among as many threads as the device has, the calling thread included."""
     known_to_core("own_threads", processors(compute_units) - 1)
 
 
-__all__ = ["PROBE", "Code", "is_callable", "loaded", "share_among"]
+__all__ = ["PROBE", "Code", "is_callable", "load", "set_threads"]

@@ -1,4 +1,4 @@
-"""Where the threads of PoCL's pool run.
+"""Pin the threads of PoCL's pool to cores.
 
 One of a pool's threads is woken by another, while the thread that launched is still on a core of its own. On two cores
 it is then put beside the one that woke it, and stays there, for what ran a moment ago counts as warm and is not moved:
@@ -17,12 +17,12 @@ import pyopencl as cl
 
 MOST = 4  # cores at most of a pool whose threads are given one each
 
-_LISTED = "/proc/self/task"
+_TASKS = "/proc/self/task"
 
 
 @contextlib.contextmanager
 def spread(found: Sequence[cl.Device], is_pocl: Callable[[cl.Device], bool]) -> Iterator[None]:
-    """Give each thread of PoCL's pool a core, where that is started here; none where POCL_AFFINITY is set, to whatever.
+    """Pin the threads of the pool that starts in the block, unless POCL_AFFINITY is set.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def spread(found: Sequence[cl.Device], is_pocl: Callable[[cl.Device], bool]) -> 
 
 
 def _threads() -> set[int]:
-    """Give the process's threads, as the system numbers them; none where it does not tell."""
+    """Return the ids of the process's threads, or none if the system does not list them."""
     try:
-        return {int(name) for name in os.listdir(_LISTED)}
+        return {int(name) for name in os.listdir(_TASKS)}
     except OSError:  # not Linux
         return set()
 

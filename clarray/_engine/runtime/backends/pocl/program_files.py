@@ -119,7 +119,7 @@ def _spare_general_variant(file: Path) -> None:
 _BINARY = b"poclbin\0"
 
 
-def binary_of(program: cl.Program) -> bytes:
+def program_binary(program: cl.Program) -> bytes:
     """Give the binary of a program, from PoCL's own memory; none where it is not found there.
 
     Whoever asks for a binary asks for its size first, and then PoCL has made it: the program's structure points to

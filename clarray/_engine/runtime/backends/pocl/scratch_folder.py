@@ -87,7 +87,7 @@ def confirm() -> None:
 
 
 def usable(place: Path) -> bool:
-    """Make a folder if need be; say whether PoCL may keep its cache in it: it has room and is this user's alone.
+    """Make a folder if need be, and return whether PoCL may keep its cache in it: it has room and is only this user's.
 
     PoCL runs what it finds there, so whatever is in the folder must be this user's as well.
     """

@@ -1,4 +1,4 @@
-"""What PoCL finds in the environment when it is first asked for its devices.
+"""Set the environment in which PoCL is first asked for its devices.
 
 POCL_DEVICES has the wheel show the device that runs in the calling thread beside the one with a thread pool.
 POCL_KERNEL_CACHE is off, since PoCL's cache detects neither a damaged file nor another kind of CPU, and clarray's does.
@@ -25,15 +25,16 @@ def settings(has_driver: Callable[[str], bool]) -> dict[str, str]:
         Return whether the system has a driver with a word in its name.
     """
     wheel, driver = has_wheel(), has_driver("pocl")
-    wanted = {"POCL_DEVICES": "basic pthread", "POCL_KERNEL_CACHE": "0"} if wheel and not driver else {}
-    found = {name: value for name, value in wanted.items() if name not in os.environ}
-    return found | _folder(found) if wheel or driver else found
+    defaults = {"POCL_DEVICES": "basic pthread", "POCL_KERNEL_CACHE": "0"} if wheel and not driver else {}
+    changes = {name: value for name, value in defaults.items() if name not in os.environ}
+    return changes | _folder(changes) if wheel or driver else changes
 
 
 def _folder(changes: dict[str, str]) -> dict[str, str]:
-    """Give the setting of PoCL's folder; nothing where it keeps a cache of its own and can write to it.
+    """Return the setting of PoCL's folder, or nothing if PoCL keeps a cache of its own and can write to it.
 
-    With no place at all PoCL is told one that it finds no device with: elsewhere it would stop the process.
+    If there is no place for a folder, the setting is a path with which PoCL finds no device. Without it, PoCL would
+    stop the process.
     """
     if os.name != "posix":
         return {}
@@ -44,7 +45,7 @@ def _folder(changes: dict[str, str]) -> dict[str, str]:
 
 
 def _own_choice() -> Path:
-    """Where PoCL keeps its cache if it is not told."""
+    """Return the folder of PoCL's cache if no setting names one."""
     for name, below in (("POCL_CACHE_DIR", ""), ("XDG_CACHE_HOME", "pocl/kcache"), ("HOME", ".cache/pocl/kcache")):
         if os.environ.get(name):
             return Path(os.environ[name], below)
@@ -52,6 +53,6 @@ def _own_choice() -> Path:
 
 
 def has_wheel() -> bool:
-    """Whether PoCL is there as the 3.x wheel; later ones give their devices other names."""
+    """Return whether the wheel of PoCL 3 is installed. Later versions give their devices other names."""
     packages = Path(pyopencl.__file__).parents[1]
     return bool(list(packages.glob("pocl_binary_distribution-3.*.dist-info")))
