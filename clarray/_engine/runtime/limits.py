@@ -1,4 +1,4 @@
-"""How much host memory there is, by the system's, the container's and the process's own account."""
+"""The limits of the process: host memory, by the system's, the container's and its own account, and threads."""
 
 from __future__ import annotations
 
