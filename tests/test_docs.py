@@ -238,8 +238,8 @@ def test_notebooks_are_of_the_format(program: Path, gallery: ModuleType) -> None
     nbformat = pytest.importorskip("nbformat")
     made = gallery.notebook(program.read_text())
     nbformat.validate(nbformat.reads(made, as_version=nbformat.NO_CONVERT), relax_add_props=False)
-    for spoil in (lambda cell: cell.pop("outputs"), lambda cell: cell.update(color="red")):
+    for abort_capture in (lambda cell: cell.pop("outputs"), lambda cell: cell.update(color="red")):
         spoilt = json.loads(made)
-        spoil(spoilt["cells"][1])
+        abort_capture(spoilt["cells"][1])
         with pytest.raises(nbformat.ValidationError):
             nbformat.validate(nbformat.from_dict(spoilt), relax_add_props=False)

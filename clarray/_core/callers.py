@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -20,7 +20,7 @@ NUMPY_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # for the few answer
 
 def warn(message: str, category: type[Warning]) -> None:
     """Give a warning at the line of the nearest caller outside clarray."""
-    spoil()
+    abort_capture()
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

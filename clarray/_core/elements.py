@@ -19,7 +19,7 @@ from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.mirrors import mirrored
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import accelerated, known_to_core
 from clarray._engine.writing import flush_readers
 
@@ -67,7 +67,7 @@ def element(node: Node, offset: int) -> Any:
         kept = mirrored(memory, offset * dtype.itemsize, dtype)
         if kept is None:
             return None
-        spoil()
+        abort_capture()
         return kept.item()
     if device.pending:
         return None

@@ -20,7 +20,7 @@ from clarray._engine.expr.view import Shape, View, check_order, check_size, cont
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.runtime.mirrors import UPLOADED
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import accelerated
 
 SMALL = 1 << 16  # bytes that one thread copies at once
@@ -130,7 +130,7 @@ def small_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArra
     """Copy a small C-contiguous ndarray into host memory of the device; None if it is large, or of another dtype."""
     if array.nbytes > SMALL or not _is_plain(array, dtype, device):
         return None
-    spoil()
+    abort_capture()
     with device.lock:
         if device.pending:
             device.finish()

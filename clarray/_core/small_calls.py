@@ -43,7 +43,7 @@ from clarray._core.writes import one_hold
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, current_device
-from clarray._engine.runtime.recording import is_for_kernels
+from clarray._engine.runtime.capture import is_for_kernels
 from clarray._engine.speedups import around_recorded
 
 __all__ = ["Rule", "small_call", "small_write"]

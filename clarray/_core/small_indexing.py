@@ -25,7 +25,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.recording import is_for_kernels
+from clarray._engine.runtime.capture import is_for_kernels
 from clarray._engine.speedups import known_to_core
 
 __all__ = ["picked", "put"]

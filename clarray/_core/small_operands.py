@@ -17,7 +17,7 @@ from clarray._engine.expr.node import MASKED, Node, known
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, profiling
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import flush_readers
 
@@ -89,7 +89,7 @@ def is_kept(value: Any, dtype: np.dtype) -> bool:
 
 def computed(device: Device, function: Callable[..., Any], given: Any, named: dict[str, Any]) -> Any:
     """Call a function of NumPy's on arrays that nothing writes to meanwhile; its result on the device."""
-    spoil()
+    abort_capture()
     if profiling.state.recorder is None:
         return made(function(*given, **named), device)
     start = time.perf_counter()
@@ -102,7 +102,7 @@ def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *arg
     """Let NumPy write to a leaf's memory; the device's lock is held."""
     memory = node.memory
     assert memory is not None
-    spoil()
+    abort_capture()
     flush_readers(memory)
     device = memory.device
     if device.pending:

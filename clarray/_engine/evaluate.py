@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-import clarray._engine.fused.compact.launch_core
-import clarray._engine.fused.elementwise.launch_core
-import clarray._engine.fused.reduce.launch_core
-import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported
+import clarray._engine.fused.compact.launch_program
+import clarray._engine.fused.elementwise.launch_program
+import clarray._engine.fused.reduce.launch_program
+import clarray._engine.launch.capture  # noqa: F401 - all are known to the compiled core by being imported
 from clarray._engine.expr.bounds import bounds_of, remember, remember_part
 from clarray._engine.expr.build import Selecting, become_memory, become_selected
 from clarray._engine.expr.finish import Finish, find_finish

@@ -26,7 +26,7 @@ from clarray._engine.expr.host_value import Undefined, host_array, host_value, i
 from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
-from clarray._engine.runtime.recording import is_for_kernels
+from clarray._engine.runtime.capture import is_for_kernels
 from clarray._engine.speedups import core, known_to_core
 from clarray._engine.threads import without_collector
 

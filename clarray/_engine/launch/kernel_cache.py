@@ -15,7 +15,7 @@ from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices, profiling
 from clarray._engine.runtime.cache import cache_of
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import core
 from clarray._engine.tuning import Policies, select
 
@@ -167,10 +167,10 @@ class KernelCache:
     def take_zeros(self, key: Hashable, nbytes: int) -> Memory:
         """Take memory of zeros, which is the call's own until `give_zeros`: a re-entrant call takes other memory.
 
-        What a recording notes is kept under the key, for all recordings: their replays do not nest.
+        Memory of a capture is kept under the key, for all captures: their programs do not nest.
         """
-        recording = profiling.state.recording
-        if recording is not None and recording.is_whole:
+        capture = profiling.state.capture
+        if capture is not None and capture.is_whole:
             return self.value_for(key, self._zeros, nbytes)
         try:
             return self._free_zeros[key].pop()
@@ -183,7 +183,7 @@ class KernelCache:
             self._free_zeros.setdefault(key, []).append(memory)
 
     def _zeros(self, nbytes: int) -> Memory:
-        spoil()
+        abort_capture()
         memory = self.device.allocate(nbytes)
         self.device.fill_zero(memory)
         self.kept[id(memory.buffer)] = memory

@@ -21,6 +21,7 @@ from clarray._engine.runtime.memory import Memory
 from clarray._engine.runtime.pool import MemoryInfo
 from clarray._engine.runtime.profiling import Profile
 from clarray._engine.runtime.programs import ArgType, Program
+from clarray._engine.runtime.steps import KernelStep
 
 __all__ = [
     "ArgType",
@@ -29,6 +30,7 @@ __all__ = [
     "Device",
     "DeviceLostError",
     "Kernel",
+    "KernelStep",
     "Memory",
     "MemoryInfo",
     "Profile",

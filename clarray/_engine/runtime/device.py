@@ -47,7 +47,7 @@ from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Block, Memory
 from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.runtime.waiting import Waiting
 from clarray._engine.speedups import laid_out
 
@@ -306,7 +306,7 @@ class Device(Waiting):
     def _copy(self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
         if memory.device is not self:
             raise different_devices(self, memory.device)
-        spoil()
+        abort_capture()
         data = transfer.bytes_of(array)
         if byte_offset < 0 or byte_offset + data.size > memory.nbytes:
             raise ValueError(f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}")
@@ -333,7 +333,7 @@ class Device(Waiting):
 
     def receive(self, source: Memory, byte_offset: int, nbytes: int) -> Memory:
         """Copy bytes of another device's memory to new memory, all before it returns."""
-        spoil()
+        abort_capture()
         if byte_offset < 0 or byte_offset + nbytes > source.nbytes:
             raise ValueError(f"bytes {byte_offset} to {byte_offset + nbytes} lie outside {source!r}")
         memory = self.allocate(nbytes)
@@ -368,14 +368,14 @@ class Device(Waiting):
                     raise
             if profiling.state.recorder is not None:
                 profiling.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
-        recording = profiling.state.recording
-        if recording is not None:
-            recording.read(memory, byte_offset, dtype, value)
+        capture = profiling.state.capture
+        if capture is not None:
+            capture.read(memory, byte_offset, dtype, value)
         return value
 
     def read_number(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a Python number."""
-        if not self.pending and profiling.state.recorder is None and profiling.state.recording is None:
+        if not self.pending and profiling.state.recorder is None and profiling.state.capture is None:
             host = memory._block.host
             if host is not None:  # nothing to wait for, so nothing to lock
                 return np.ndarray((), dtype, host, byte_offset).item()
@@ -389,9 +389,9 @@ class Device(Waiting):
 
     def synchronize(self) -> None:
         """Wait until everything launched has finished."""
-        recording = profiling.state.recording
-        if recording is not None:
-            recording.waited()
+        capture = profiling.state.capture
+        if capture is not None:
+            capture.waited()
         with self.lock:
             if self.pending:
                 start = time.perf_counter()

@@ -218,9 +218,9 @@ class Kernel:
         with device.lock:
             if device.several:
                 self._check_owner(args)
-            recording = state.recording
-            if recording is not None:
-                recording.launched(self, groups, local, args, inline, nbytes)
+            capture = state.capture
+            if capture is not None:
+                capture.launched(self, groups, local, args, inline, nbytes)
             self._note((self, groups, local, nbytes))
             try:
                 inline = inline and device.inline is not None

@@ -12,7 +12,7 @@ import numpy as np
 import pyopencl as cl
 
 from clarray._engine.runtime import profiling
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import accelerated, known_to_core, laid_out
 
 if TYPE_CHECKING:
@@ -146,9 +146,9 @@ class Memory:
     def forget(self) -> None:
         """Know nothing of the values any more: whoever writes to the memory says so, when the write begins."""
         self.facts = self.mirror = None
-        recording = profiling.state.recording
-        if recording is not None:
-            recording.overwritten(self)
+        capture = profiling.state.capture
+        if capture is not None:
+            capture.overwritten(self)
 
     @property
     def host(self) -> np.ndarray | None:
@@ -158,7 +158,7 @@ class Memory:
         """
         if self._block.host is None:
             return None
-        spoil()
+        abort_capture()
         return np.asarray(self)
 
     @property
@@ -167,7 +167,7 @@ class Memory:
         host = self._block.host
         if host is None:
             raise RuntimeError(f"{self.device} does not work in host memory")
-        spoil()
+        abort_capture()
         return host
 
     def elements(self, dtype: np.dtype) -> np.ndarray | None:
@@ -177,8 +177,8 @@ class Memory:
         if found is None and block.host is not None:
             whole = block.host[: block.host.size // dtype.itemsize * dtype.itemsize]
             found = block.typed[dtype.char] = whole.view(dtype)
-        if found is not None and profiling.state.recording is not None:
-            spoil()
+        if found is not None and profiling.state.capture is not None:
+            abort_capture()
         return found
 
     @property

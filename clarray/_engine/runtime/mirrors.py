@@ -52,7 +52,7 @@ def read_element(memory: Memory, at: int, dtype: np.dtype) -> Any:
         device.capabilities.host_memory
         or memory.shared
         or memory.nbytes <= _FEW
-        or profiling.state.recording is not None
+        or profiling.state.capture is not None
     ):
         return device.read_scalar(memory, at, dtype)
     with device.lock:

@@ -151,9 +151,9 @@ class Pool:
         if profiling.state.recorder is not None:
             profiling.record("allocate", "memory", nbytes, 0.0)
         memory = Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
-        recording = profiling.state.recording
-        if recording is not None:
-            recording.allocated(memory)
+        capture = profiling.state.capture
+        if capture is not None:
+            capture.allocated(memory)
         return memory
 
     def info(self) -> MemoryInfo:

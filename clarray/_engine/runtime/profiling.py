@@ -25,7 +25,7 @@ from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
-    from clarray._engine.runtime.recording import Recording
+    from clarray._engine.runtime.capture import Capture
 
 Running = Literal["launch", "first call", "small call"]
 Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host", "fallback"]
@@ -218,13 +218,13 @@ class Profile:
 
 
 class _State:
-    """The profile in use and the current recording, which every launch checks."""
+    """The profile in use and the current capture, which every launch checks."""
 
-    __slots__ = ("recorder", "recording")
+    __slots__ = ("recorder", "capture")
 
     def __init__(self) -> None:
         self.recorder: Profile | None = None
-        self.recording: Recording | None = None
+        self.capture: Capture | None = None
 
 
 state = _State()

@@ -97,7 +97,7 @@ class HostCopier:
             _copy_in_threads(target, source)
 
     def read_scalar(self, memory: Memory, at: int, dtype: np.dtype) -> Any:
-        host = memory._block.host  # `bytes` would spoil a recording, in which the device notes the value
+        host = memory._block.host  # `bytes` would abort a capture, in which the device notes the value
         assert host is not None
         return self._device.at_rest(np.ndarray((), dtype, host, at).__getitem__, ())
 

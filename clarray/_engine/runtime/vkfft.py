@@ -15,7 +15,7 @@ import numpy as np
 import pyopencl.array as cl_array
 
 from clarray._engine.runtime.profiling import record, state
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -67,7 +67,7 @@ class Plan:
 
     def run(self, source: Memory, target: Memory, inverse: bool) -> None:
         """Queue the transform of all lines, from the start of one memory to the start of another."""
-        spoil()
+        abort_capture()
         device = self._device
         values, spectrum = (self._shape, self._dtype), self._spectrum
         first, last = (spectrum, values) if inverse else (values, spectrum)

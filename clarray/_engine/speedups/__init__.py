@@ -21,7 +21,7 @@ Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 23  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 24  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -85,7 +85,7 @@ def recorded(*, operands: int) -> Callable[[Function], Function]: ...
 def recorded(function: Any = None, *, operands: int = 0) -> Any:
     """Decorator for a function whose calls with like operands make the same launches.
 
-    The core then makes the launches again, see `clarray._engine.runtime.recording`. It finds out by itself which calls
+    The core then makes the launches again, see `clarray._engine.runtime.capture`. It finds out by itself which calls
     these are; a function for which it is never so only loses the time for looking.
 
     Parameters

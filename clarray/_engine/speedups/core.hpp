@@ -271,6 +271,7 @@ bool add_host_fallback_type(PyObject* module);
 bool add_boundary_type(PyObject* module);
 bool add_lock_type(PyObject* module);
 bool add_collector_type(PyObject* module);
-bool add_launches_type(PyObject* module);
+bool add_programs_type(PyObject* module);
+bool add_sequence_type(PyObject* module);
 
 }  // namespace clarray

@@ -1,5 +1,5 @@
 // From a pending expression to memory: the twin of `evaluate` in clarray._engine.evaluate.
-#include "replays.hpp"
+#include "program.hpp"
 
 #include <algorithm>
 
@@ -64,61 +64,60 @@ bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous)
 
 namespace {
 
-bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
-    Ref strides = p.vector ? contiguous_strides(node.shape.of(of)) : Ref::share(p.out_strides.get());
-    return strides && clarray::become_leaf(of, in, strides.get(), p.out_contiguous);
+bool become_leaf(PyObject* of, PyObject* in, const Program& program) {
+    const bool is_of_any_shape = program.steps[0].share.unit;
+    Ref strides = is_of_any_shape ? contiguous_strides(node.shape.of(of)) : Ref::share(program.strides.get());
+    return strides && clarray::become_leaf(of, in, strides.get(), program.contiguous);
+}
+
+// Run the program of an expression that becomes new memory.
+Outcome run_into_new(PyObject* root, Program& program, Frame& frame) {
+    const long long size = as_wide(node.size.of(root));
+    Ref in = allocate(program.pool, frame.device, size * itemsize_of(root));
+    if (!in) return Outcome::FAILED;
+    frame.output = in.get();
+    frame.size = size;
+    const Outcome done = run(program, frame, Refused::RARE);
+    if (done != Outcome::DONE) return done;
+    return become_leaf(root, in.get(), program) ? Outcome::DONE : Outcome::FAILED;
 }
 
 // Compute an elementwise node with the device's lock held.
 Outcome compute(PyObject* root, Operands& found) {
-    static Reference* const ask = reference_of("elementwise_for_core");
+    static Reference* const ask = reference_of("plan_elementwise");
     static PyObject* const zero = PyLong_FromLong(0);
     if (!can_launch(found.device)) return Outcome::RARE;
     const auto prepare = [&] {
         PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
         return Ref::steal((*ask)(found.device, root, zero, Py_None, flat, all));
     };
-    std::shared_ptr<Prepared> p;
-    const Outcome known = find_launch(found, prepare, p);
+    std::shared_ptr<Program> program;
+    const Outcome known = find_program(found, prepare, program);
     if (known != Outcome::DONE) return known;
-    const long long size = as_wide(node.size.of(root));
-    if (size > p->most_size) return Outcome::RARE;
-    Ref in = allocate(p->pool, found.device, size * itemsize_of(root));
-    if (!in) return Outcome::FAILED;
-    const Outcome done = launch_into(*p, found, in.get(), 0, size);
-    if (done != Outcome::DONE) return done;
-    return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
+    if (as_wide(node.size.of(root)) > program->most_size) return Outcome::RARE;
+    Frame frame{found.device};
+    frame.operands = &found;
+    return run_into_new(root, *program, frame);
 }
 
 // Compute a reduction in one launch, with the device's lock held.
 Outcome reduce(PyObject* root, Operands& found, long long run) {
-    static Reference* const ask = reference_of("reduction_for_core");
+    static Reference* const ask = reference_of("plan_reduction");
     if (!can_launch(found.device)) return Outcome::RARE;
     const auto prepare = [&] { return Ref::steal((*ask)(found.device, root, run ? Py_True : Py_False)); };
-    std::shared_ptr<Prepared> p = prepared_for(found);
-    if (!p) {  // what takes more than one launch is replayed
-        bool is_recorded;
-        const Outcome replayed = replay_evaluation(root, is_recorded);
-        if (is_recorded || replayed == Outcome::FAILED) return replayed;
-        const Outcome known = find_launch(found, prepare, p);
+    std::shared_ptr<Program> program = program_of(found);
+    if (!program) {  // what takes more than one launch has a program of its own shapes
+        bool is_known;
+        const Outcome replayed = replay_evaluation(root, is_known);
+        if (is_known || replayed == Outcome::FAILED) return replayed;
+        const Outcome known = find_program(found, prepare, program);
         if (known != Outcome::DONE) return known;
     }
-    const long long out_bytes = as_wide(node.size.of(root)) * itemsize_of(root);
-    Ref in = allocate(p->pool, found.device, out_bytes);
-    if (!in) return Outcome::FAILED;
-    shift_inputs(*p, found);
-    std::vector<Ref> states;
-    for (long long nbytes : p->states) {
-        states.push_back(allocate(p->pool, found.device, nbytes));
-        if (!states.back()) return Outcome::FAILED;
-        found.add_buffer(states.back().get());
-    }
-    if (!states.empty()) found.arguments[found.count++] = {p->counters.get(), 0, true};
-    finish_arguments(*p, found, in.get(), 0, 0);
-    for (long long place : p->lengths) found.arguments[found.count - p->sizes.size() + size_t(place)].number = run;
-    const Outcome done = launch(*p, found.device, found.arguments, found.count, 0, run ? found.nbytes + out_bytes : p->nbytes);
-    if (done != Outcome::DONE) return done;
-    return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
+    if (run) found.nbytes += as_wide(node.size.of(root)) * itemsize_of(root);
+    Frame frame{found.device};
+    frame.operands = &found;
+    frame.length = run;
+    return run_into_new(root, *program, frame);
 }
 
 // Whether nothing has to be computed before the operands of a reduction.

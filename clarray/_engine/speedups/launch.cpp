@@ -46,15 +46,6 @@ bool find_code(const Run& run) {
     return run.seen->code || !PyErr_Occurred();
 }
 
-// As `groups` in clarray._engine.fused.elementwise.plan.
-long long group_count(const Prepared& p, long long units, long long nbytes) {
-    if (!p.vector) return p.groups;
-    long long count = p.chunked ? std::min({p.most_groups, units, nbytes / p.chunk_bytes})
-                                : std::min({p.most_groups, (units + p.work_group - 1) / p.work_group,
-                                            (1LL << 31) / p.work_group - 1});
-    return std::max(1LL, count);
-}
-
 // As `size_class` in clarray._engine.runtime.memory.
 long long size_class(long long nbytes) {
     static const long long smallest = told("_SMALLEST"), fine = told("_FINE");
@@ -113,7 +104,7 @@ bool read_extents(PyObject* groups, PyObject* local, size_t* global, size_t* ite
 
 bool can_launch(PyObject* on) {
     return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None &&
-           recorder.recording.of(profiling_state) == Py_None;
+           recorder.capture.of(profiling_state) == Py_None;
 }
 
 bool rests(PyObject* on) {
@@ -193,21 +184,6 @@ Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, siz
     Py_END_ALLOW_THREADS
     if (status) return Outcome::RARE;  // Python launches again, and says what is wrong
     return run.in_line || limit_queue(on, arguments, count, was_idle ? 0 : run.nbytes) ? Outcome::DONE : Outcome::FAILED;
-}
-
-Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long units, long long nbytes) {
-    const size_t groups = size_t(group_count(p, units, nbytes)), items = size_t(p.work_group);
-    if (!p.noted || p.noted_groups != groups || p.noted_bytes != nbytes) {
-        p.noted = Ref::steal(Py_BuildValue("(O(n)OL)", p.kernel.get(), Py_ssize_t(groups), p.local.get(), nbytes));
-        if (!p.noted) return Outcome::FAILED;
-        p.noted_groups = groups;
-        p.noted_bytes = nbytes;
-    }
-    const bool in_line = p.has_inline && nbytes <= p.inline_bytes;
-    const size_t global = groups * items;
-    Seen* const seen = in_line ? &p.seen_inline : &p.seen_main;
-    const Run run{p.kernel.get(), p.local.get(), in_line, seen, p.noted.get(), nbytes, 1, &global, &items};
-    return enqueue_run(run, on, arguments, count);
 }
 
 bool read_pool(PyObject* of, Pool& pool) {

@@ -30,7 +30,7 @@ struct DeviceSlots {
     Slot lock{"lock"}, pending{"pending"}, called{"called"}, closed{"closed"}, begun{"begun"}, dropped{"_dropped"};
 };
 struct RecorderSlots {
-    Slot recorder{"recorder"}, recording{"recording"};
+    Slot recorder{"recorder"}, capture{"capture"};
 };
 extern MemorySlots memory;
 extern BlockSlots block;
@@ -62,32 +62,6 @@ inline Ref allocate(PyObject* device, long long nbytes) {
 struct Seen {
     PyObject* bound = nullptr;  // that has been launched often enough; compared, not used
     Ref code{};                 // its machine code, where that may be called
-};
-
-// A launch that has been prepared for a structure and a layout of its operands; Python computes all of it once.
-struct Prepared {
-    Ref kernel;
-    Pool pool;
-    Ref local;           // the shape of a work-group, as Python's launches have it
-    long long vector;    // elements per work unit, where groups follow from their number; else 0, and the layout says them
-    long long groups;
-    long long most_size;      // elements; a larger result takes another kernel
-    long long element_bytes;  // that a flat kernel moves
-    long long nbytes;         // that a strided one does
-    bool chunked, has_inline;
-    long long most_groups, chunk_bytes, work_group, inline_bytes;
-    std::vector<long long> shifts, sizes;  // of a strided kernel
-    std::vector<long long> steps_at;  // from which of the sizes on they are each input's steps, the outermost last
-    long long out_shift;
-    std::vector<long long> states;  // bytes that the groups of a reduction leave their parts in
-    std::vector<long long> lengths;  // which of the sizes are the length of what is reduced
-    Ref counters;                   // and what they count themselves with
-    Ref out_strides;  // of a result in memory of its own
-    bool out_contiguous;
-    Ref noted;  // the last launch, as `Device.recent` has it
-    size_t noted_groups = 0;
-    long long noted_bytes = 0;
-    Seen seen_main, seen_inline;
 };
 
 constexpr size_t MOST_ARGUMENTS = 256;
@@ -157,9 +131,6 @@ private:
 // Whether launches are the core's: a profile, a recording, and a device that is closed, are for Python.
 bool can_launch(PyObject* device);
 
-// One run of what has been prepared; `units` of work are shared out among its groups, where their number is not known.
-Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, size_t count, long long units, long long nbytes);
-
 constexpr uint32_t MOST_DIMENSIONS = 3;
 
 // The extents of a launch from its groups and the items of one, tuples; false where they are none, perhaps with an error.
@@ -194,10 +165,6 @@ Outcome give_back(PyObject* memory);
 
 // Have objects of a class that has been laid out be dropped by the core, where it knows all that they hold.
 void drop_quickly(PyTypeObject* kind);
-
-// run_listed(device, steps, done, memories, offsets): launch the steps of a list from the one numbered `done` on, each buffer
-// one of the memories, and so much further on; the number of the first that is for Python. The device's lock is held.
-PyObject* run_listed(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
 void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
 

@@ -1,6 +1,6 @@
 // The module: what Python tells the core of its classes and functions, and the twins it gets for them.
 #include "code.hpp"
-#include "replays.hpp"
+#include "captured.hpp"
 
 #include <cstring>
 #include <string>
@@ -23,7 +23,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 23;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 24;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -327,7 +327,7 @@ PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* forget(PyObject*, PyObject* device) {
-    forget_launches(device);
+    forget_programs(device);
     Py_RETURN_NONE;
 }
 
@@ -338,7 +338,6 @@ PyMethodDef functions[] = {
     {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
     {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},
     {"is_idle", is_idle_for_python, METH_NOARGS, "Whether all that has been run has been done."},
-    {"run_listed", (PyCFunction)(void (*)())run_listed, METH_FASTCALL, "Launch what a list has."},
     {"run", (PyCFunction)(void (*)())run_for_python, METH_FASTCALL, "Run a kernel by its machine code."},
     {"wait", wait_for_python, METH_NOARGS, "Wait for all that has been run."},
     {"twin", twin, METH_O, "Give what stands for a Python function."},
@@ -369,7 +368,7 @@ PyMODINIT_FUNC PyInit__speedups() {
     using namespace clarray;
     Ref module = Ref::steal(PyModule_Create(&definition));
     empty_tuple = PyTuple_New(0);
-    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get()) ||
+    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_programs_type(module.get()) || !add_sequence_type(module.get()) ||
         !add_recorded_type(module.get()) || !add_host_fallback_type(module.get()) || !add_boundary_type(module.get()) || !add_lock_type(module.get()) ||
         !add_collector_type(module.get()))
         return nullptr;

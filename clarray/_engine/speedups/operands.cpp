@@ -196,6 +196,7 @@ long long run_length(PyObject* root, const Operands& found) {
 Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& found) {
     static Reference* const marker = reference_of("CONST");
     std::string& key = found.key;
+    key.push_back(EXPRESSION);
     append(key, as_long(node.sig.of(root)));
     bool aligned = true, singles_aligned = true;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
@@ -270,50 +271,6 @@ void end_key(PyObject* root, const Place& target, long long itemsize, Operands& 
     if (found.flat || take_extents(root, &target, itemsize, found)) return;
     append_layout(root, found);
     for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(found.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
-}
-
-// Add to where the inputs begin what Python says that their loops begin at.
-void shift_inputs(const Prepared& p, Operands& found) {
-    if (p.shifts.empty()) return;
-    size_t number = 0;
-    for (size_t i = 0, at = 0; i < found.distinct; ++i) {
-        const bool placed = node.memory.of(found.nodes[i]) != Py_None;
-        if (placed) found.arguments[at + 1].number += p.shifts[number++];
-        at += placed ? 2 : 1;
-    }
-}
-
-// Tell a launch for all extents the steps, but for the innermost, of what has all its loops and lies in C order.
-void tell_steps(Operands& found, size_t at) {
-    long long step = 1;
-    for (size_t loop = 1; loop < found.extents; ++loop) {
-        step *= found.extent[loop - 1];
-        found.arguments[at + loop - 1].number = step;
-    }
-}
-
-// Add what comes after the inputs to the arguments: the output, and what the loops go by.
-void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
-    found.add_buffer(out_memory);
-    found.add(out_offset + p.out_shift);
-    if (p.vector && !found.extents) found.add(size);
-    const size_t sizes = found.count;
-    for (long long number : p.sizes) found.add(number);
-    if (!found.extents) return;
-    found.arguments[sizes].number = found.rows;
-    for (size_t loop = 0; loop < found.extents; ++loop) found.arguments[sizes + 1 + loop].number = found.extent[loop];
-    if (found.follow & 1) tell_steps(found, found.count - found.extents + 1);  // the last arguments are the output's
-    for (size_t i = 1; found.follow >> i; ++i)
-        if (found.follow >> i & 1) tell_steps(found, sizes + size_t(p.steps_at[i - 1]));
-}
-
-Outcome launch_into(Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
-    shift_inputs(p, found);
-    finish_arguments(p, found, out_memory, out_offset, size);
-    const auto in_units = [&p](long long elements) { return (elements + p.vector - 1) / p.vector; };
-    const long long units = !p.vector ? 0 : found.extents ? found.rows * in_units(found.extent[0]) : in_units(size);
-    const long long nbytes = found.extents ? found.nbytes : p.vector ? size * p.element_bytes : p.nbytes;
-    return launch(p, found.device, found.arguments, found.count, units, nbytes);
 }
 
 PyObject* device_of(PyObject* root) {

@@ -1,4 +1,4 @@
-// What one kernel reads, and the launches that have been prepared for such operands.
+// The operands of an expression, and the signature of its program.
 #pragma once
 #include "places.hpp"
 
@@ -7,9 +7,12 @@
 
 namespace clarray {
 
+// The first letter of a key: what it is of.
+enum KeyKind : char { EXPRESSION = 'x', CALL = 'c', EVALUATION = 'e' };
+
 constexpr size_t MOST_OPERANDS = 40;  // more than a tree of the greatest cost has
 
-// The operands of one kernel, each once, and the key of its launch.
+// The operands of one kernel, each once, and the key of its program.
 struct Operands {
     Argument arguments[MOST_ARGUMENTS];
     size_t count = 0;
@@ -54,21 +57,22 @@ PyObject* lock_of(PyObject* value);
 // The bytes of all that a node reads.
 long long bytes_read(PyObject* root);
 
-// The launch for operands; null where there is none yet.
-std::shared_ptr<Prepared> prepared_for(const Operands& found);
+// The program for operands; null where there is none yet.
+struct Program;
+std::shared_ptr<Program> program_of(const Operands& operands);
 
-// Keep what Python says of a launch, a CoreLaunch, for operands; RARE where it has none for the core.
-Outcome keep(Ref said, const Operands& found);
+// Keep what Python has planned, an `ExpressionProgram`, for operands; RARE where it has none for the core.
+Outcome keep_program(Ref planned, const Operands& operands);
 
-// The launch for operands, which `ask` has Python say where there is none yet.
-template <typename Ask>
-Outcome find_launch(const Operands& found, const Ask& ask, std::shared_ptr<Prepared>& launch) {
-    launch = prepared_for(found);
-    if (launch) return Outcome::DONE;
-    const Outcome kept = keep(ask(), found);
+// The program for operands, which `plan` has Python plan where there is none yet.
+template <typename Plan>
+Outcome find_program(const Operands& operands, const Plan& plan, std::shared_ptr<Program>& program) {
+    program = program_of(operands);
+    if (program) return Outcome::DONE;
+    const Outcome kept = keep_program(plan(), operands);
     if (kept != Outcome::DONE) return kept;
-    launch = prepared_for(found);
-    return launch ? Outcome::DONE : Outcome::RARE;
+    program = program_of(operands);
+    return program ? Outcome::DONE : Outcome::RARE;
 }
 
 // The length from which on an axis is reduced by launches of its own; 0 where no launch of the device is known yet.
@@ -88,22 +92,13 @@ std::vector<Ref> live_readers(PyObject* readers);
 // Whether some of them are pending consumers: no transforms, which compute while they read whoever else reads it.
 bool has_consumers(PyObject* readers);
 
-// Add to where the inputs begin what Python says that their loops begin at.
-void shift_inputs(const Prepared& p, Operands& found);
-
-// Add what comes after the inputs to the arguments: the output, and what the loops go by.
-void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size);
-
-// Launch what computes the operands' expression, elementwise, into so many elements of a memory from one on.
-Outcome launch_into(Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size);
-
 // Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
 bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous);
 
 // Compute a selection of few elements by a mask; RARE where it is no such.
 Outcome evaluate_selection(PyObject* root);
 
-// Look for no prepared launches of a device, until some are said to be in use again.
-void forget_launches(PyObject* device);
+// Look no programs of a device up, until a table is in use again.
+void forget_programs(PyObject* device);
 
 }  // namespace clarray

@@ -1,5 +1,5 @@
 // Selections by a mask, of few elements on the calling thread: the twin of `_store` in clarray._engine.evaluate.
-#include "operands.hpp"
+#include "program.hpp"
 
 #include <cstring>
 
@@ -48,24 +48,24 @@ bool become_selected(PyObject* root, PyObject* in, long long count) {
 
 // Let one work-item do all, with the device's lock held.
 Outcome select(PyObject* root, const Selected& of, Operands& found) {
-    static Reference* const ask = reference_of("selection_for_core");
+    static Reference* const ask = reference_of("plan_selection");
     if (!can_launch(found.device)) return Outcome::RARE;
     const auto prepare = [&] { return Ref::steal((*ask)(found.device, of.value.get(), of.mask.get())); };
-    std::shared_ptr<Prepared> p;
-    const Outcome known = find_launch(found, prepare, p);
+    std::shared_ptr<Program> program;
+    const Outcome known = find_program(found, prepare, program);
     if (known != Outcome::DONE) return known;
-    const long long size = as_wide(node.size.of(of.value.get()));
-    const long long nbytes = size * p->element_bytes;
-    if (size > p->most_size || !p->has_inline || nbytes > p->inline_bytes) return Outcome::RARE;
-    Ref in = allocate(p->pool, found.device, size * itemsize_of(root));
+    Frame frame{found.device};
+    frame.operands = &found;
+    frame.size = as_wide(node.size.of(of.value.get()));
+    const Step& step = program->steps[0];
+    if (frame.size > program->most_size || frame.size * step.element_bytes > step.inline_bytes) return Outcome::RARE;
+    Ref in = allocate(program->pool, found.device, frame.size * itemsize_of(root));
     if (!in) return Outcome::FAILED;
-    Ref counts = allocate(p->pool, found.device, p->states[0]);  // this call's own: a re-entrant one counts elsewhere
-    if (!counts) return Outcome::FAILED;
+    frame.output = in.get();
+    if (!(frame.temporaries.resize(1), take_temporary(*program, frame, 0))) return Outcome::FAILED;
+    Ref counts = Ref::share(frame.temporaries[0].get());  // this call's own: a re-entrant one counts elsewhere
     PyObject* counted = counts.get();
-    found.add(size);
-    found.add_buffer(counted);
-    found.add_buffer(in.get());
-    const Outcome done = launch(*p, found.device, found.arguments, found.count, 0, nbytes);
+    const Outcome done = run(*program, frame, Refused::RARE);
     if (done != Outcome::DONE) return done;
     if (!finish(found.device)) return Outcome::FAILED;
     int64_t count;

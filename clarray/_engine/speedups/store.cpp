@@ -1,5 +1,5 @@
 // From an expression to memory that is there already: the twin of `write` in clarray._engine.writing.
-#include "operands.hpp"
+#include "program.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -86,20 +86,24 @@ bool is_part_of(PyObject* pending, PyObject* root) {
 
 // Launch what computes a value into a place, with the device's lock held.
 Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands& found) {
-    static Reference* const ask = reference_of("elementwise_for_core");
+    static Reference* const ask = reference_of("plan_elementwise");
     const auto prepare = [&] {
         Ref offset = Ref::steal(PyLong_FromLongLong(target.offset)), strides = target.stride_tuple();
         if (!offset || !strides) return Ref();
         PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
         return Ref::steal((*ask)(found.device, root, offset.get(), strides.get(), flat, all));
     };
-    std::shared_ptr<Prepared> p;
-    const Outcome known = find_launch(found, prepare, p);
+    std::shared_ptr<Program> program;
+    const Outcome known = find_program(found, prepare, program);
     if (known != Outcome::DONE) return known;
-    const long long size = target.size();
-    if (size > p->most_size) return Outcome::RARE;
+    Frame frame{found.device};
+    frame.operands = &found;
+    frame.output = in;
+    frame.output_offset = target.offset;
+    frame.size = target.size();
+    if (frame.size > program->most_size) return Outcome::RARE;
     forget(in);  // not before: what has been computed up to here may have looked at the values
-    return launch_into(*p, found, in, target.offset, size);
+    return run(*program, frame, Refused::RARE);
 }
 
 // Have what is written become one launch: a reduction is computed into memory of its own, as is what has to be computed

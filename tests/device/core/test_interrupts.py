@@ -278,7 +278,7 @@ def assert_all_is_free() -> None:
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
-    recording = state.recording  # another thread's is in order: it is at work
+    recording = state.capture  # another thread's is in order: it is at work
     assert (stuck, state.recorder, recording is not None and recording.is_ours) == ([], None, False)
     end = time.monotonic() + 30
     while not gc.isenabled() and time.monotonic() < end:
@@ -475,7 +475,7 @@ def test_an_interrupt_at_each_point(name: str, by: str, storm: Storm, request: p
             loop.follow([], name)
         else:
             loop.follow([name], None)
-        assert (state.recorder, state.recording) == (None, None)
+        assert (state.recorder, state.capture) == (None, None)
     assert_all_is_free()
     assert_each_block_is_there_once()
 

@@ -11,7 +11,7 @@ import clarray
 from clarray._core import small_calls, small_indexing
 from clarray._core.small_operands import serves
 from clarray._engine.launch.first_calls import setting
-from clarray._engine.runtime import current_device, recording
+from clarray._engine.runtime import capture, current_device
 from clarray._engine.speedups import core
 
 pytestmark = [
@@ -48,7 +48,7 @@ RECORDED = (
 @pytest.mark.parametrize("statement", RECORDED)
 def test_what_is_recorded_is_numpys_until_then(statement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setting, "on", True)
-    monkeypatch.setattr(recording, "OFTEN", 8)
+    monkeypatch.setattr(capture, "OFTEN", 8)
     by_numpy: list[int] = []
     for module in (small_calls, small_indexing):
         for name in ("computed", "overwrite"):

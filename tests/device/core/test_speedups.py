@@ -173,7 +173,7 @@ def test_the_common_statements_are_the_cores() -> None:
     u, v = (clarray.array(np.ones((40, 40))).evaluate() for _ in range(2))
     names = (
         *("getitem", "setitem", "evaluate", "binary", "nary", "reduction", "ufunc_reduce", "scalar", "computed_number"),
-        *("regrow", "pass_on", "write", "elementwise_for_core", "reduction_for_core"),
+        *("regrow", "pass_on", "write", "plan_elementwise", "plan_reduction"),
     )
     kept = {name: references.get(name) or called[name] for name in names}
 

@@ -35,7 +35,7 @@ from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.algorithms.small_matrices.plan import FAILURES
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, memory_of, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.listed import Step, listed, run_steps
+from clarray._engine.launch.sequence import LaunchSequence
 from clarray._engine.runtime import Device, Memory
 from clarray._engine.writing import write
 
@@ -94,7 +94,7 @@ def cholesky(a: Node, upper: bool) -> Node:
         for number, matrix in enumerate(_matrices(a)):
             # the other triangle is this one's of the transposed matrix
             write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix) if upper else matrix)
-            run_steps(device, steps, memories, (0, 0, number * n * n))
+            steps.run(memories, (0, 0, number * n * n))
         if device.read_scalar(ints, 0, _INT32):
             raise LinAlgError(FAILURES["cholesky"])
         _wait_for_host(device, a)
@@ -177,7 +177,7 @@ def _eliminate(
         write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix))
         if rights is not None:
             write(leaf(work, (columns, n), (pitch, 1), n * pitch, dtype), transposed_leaf(next(rights)))
-        run_steps(device, steps, memories, (0, 0, *(number * size for _ in found)))
+        steps.run(memories, (0, 0, *(number * size for _ in found)))
     return ints
 
 
@@ -215,8 +215,8 @@ def block_plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
 
 def _cholesky_steps(
     cache: KernelCache, n: int, dtype: np.dtype, upper: bool, memories: Sequence[Memory]
-) -> tuple[Step, ...]:
-    return listed(_cholesky_launches(cache, n, dtype, upper, *memories), memories)
+) -> LaunchSequence:
+    return LaunchSequence(_cholesky_launches(cache, n, dtype, upper, *memories), memories)
 
 
 def _cholesky_launches(
@@ -246,8 +246,8 @@ def _cholesky_launches(
 
 def _lu_steps(
     cache: KernelCache, operation: str, n: int, columns: int, dtype: np.dtype, memories: Sequence[Memory]
-) -> tuple[Step, ...]:
-    return listed(_lu_launches(cache, operation, n, columns, dtype, *memories), memories)
+) -> LaunchSequence:
+    return LaunchSequence(_lu_launches(cache, operation, n, columns, dtype, *memories), memories)
 
 
 def _lu_launches(

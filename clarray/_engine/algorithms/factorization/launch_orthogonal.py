@@ -12,7 +12,7 @@ from clarray._engine.algorithms.factorization.source import signed_block_source
 from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.expr.node import Node, contiguous_leaf, leaf, memory_of
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.listed import Step, listed, run_steps
+from clarray._engine.launch.sequence import LaunchSequence
 from clarray._engine.runtime import Memory
 
 
@@ -32,11 +32,11 @@ def divide(x: Node, r: Node) -> None:
         cache, memories = kernel_cache_of(device), (memory_of(x), memory_of(r))
         places = (x.shape, x.offset, r.offset, x.dtype)
         key = ("divide", *places, cache.policies.factorization, cache.policies.matmul)
-        run_steps(device, cache.value_for(key, _divide_steps, cache, x, r), memories, (0, 0))
+        cache.value_for(key, _divide_steps, cache, x, r).run(memories, (0, 0))
 
 
-def _divide_steps(cache: KernelCache, x: Node, r: Node) -> tuple[Step, ...]:
-    return listed(_divide_launches(cache, x, r), (memory_of(x), memory_of(r)))
+def _divide_steps(cache: KernelCache, x: Node, r: Node) -> LaunchSequence:
+    return LaunchSequence(_divide_launches(cache, x, r), (memory_of(x), memory_of(r)))
 
 
 def _divide_launches(cache: KernelCache, x: Node, r: Node) -> Iterator[Launch]:
@@ -83,12 +83,12 @@ def reflected_signs(q: Node, rounding: float) -> Node:
         signs = contiguous_leaf(device.allocate(q.shape[0] * dtype.itemsize), q.shape[:1], dtype)
         cache, memories = kernel_cache_of(device), (memory_of(q), memory_of(signs))
         key = ("signs", q.shape, q.offset, q.dtype, rounding, cache.policies.factorization, cache.policies.matmul)
-        run_steps(device, cache.value_for(key, _sign_steps, cache, q, memories[1], rounding), memories, (0, 0))
+        cache.value_for(key, _sign_steps, cache, q, memories[1], rounding).run(memories, (0, 0))
     return signs
 
 
-def _sign_steps(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> tuple[Step, ...]:
-    return listed(_sign_launches(cache, q, signs, rounding), (memory_of(q), signs))
+def _sign_steps(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> LaunchSequence:
+    return LaunchSequence(_sign_launches(cache, q, signs, rounding), (memory_of(q), signs))
 
 
 def _sign_launches(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> Iterator[Launch]:

@@ -8,7 +8,7 @@ from clarray._engine.algorithms.factorization.plan import INTS, FactorizationPla
 from clarray._engine.algorithms.factorization.source import panel_source
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 
 _LEAST_CAPABILITY = 8, 0  # of NVIDIA's architectures with `redux.sync`
 _MORE = 76  # rows of the trial than work-items
@@ -29,7 +29,7 @@ def _is_trusted(cache: KernelCache, plan: FactorizationPlan) -> bool:
     key = (cache.device, plan.dtype, _shape(cache, plan, "warps"))
     found = _trusted.get(key)
     if found is None:
-        spoil()
+        abort_capture()
         found = _trusted[key] = passes(cache, plan, "warps")
     return found
 

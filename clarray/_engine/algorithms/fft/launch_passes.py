@@ -143,7 +143,7 @@ def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: Finish |
     kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, finish, cache.capabilities)
     tables = tables_for(cache.device, plan, step.m, core.order, (core.chirp_before, core.chirp_after))
     assert out.memory is not None
-    cache.kept[id(tables.memory.buffer)] = tables.memory  # so that recordings know it
+    cache.kept[id(tables.memory.buffer)] = tables.memory  # so that captures know it
     args: list[Any] = operands.arguments() + followed.operands.arguments()
     args += [out.memory.buffer, out.offset, tables.memory.buffer]
     nbytes = operands.nbytes + followed.operands.nbytes + out.size * out.dtype.itemsize

@@ -30,7 +30,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_c
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of, place
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
-from clarray._engine.runtime.recording import spoil
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.values import dataclass
 from clarray._engine.writing import flush_readers
 
@@ -215,7 +215,7 @@ def _is_part_inside(cache: KernelCache, part: Node, extent: int) -> bool:
     if not nbytes < memory.nbytes <= min(_TABLE, _PARTS * nbytes) or memory.nbytes % itemsize:
         return False
     whole = contiguous_leaf(memory, (memory.nbytes // itemsize,), part.dtype)
-    spoil()  # what follows goes by more than the call's operands tell
+    abort_capture()  # what follows goes by more than the call's operands tell
     if reaches_outside(whole, extent):
         return False
     try:

@@ -28,7 +28,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
-from clarray._engine.runtime.recording import Drawn
+from clarray._engine.runtime.steps import LaunchEpoch
 
 _INT64 = np.dtype(np.int64)
 _LAST_EPOCH = 2**32 - 1
@@ -151,7 +151,7 @@ class TileState:
         self.words = 0
         self.epoch = 0
 
-    def next(self, device: Device, words: int) -> tuple[Memory, Drawn]:
+    def next(self, device: Device, words: int) -> tuple[Memory, LaunchEpoch]:
         """The memory, of at least so many words of 64 bits, and the number of the next launch."""
         if self.memory is None or words > self.words or self.epoch == _LAST_EPOCH:
             self.words = max(words, 2 * self.words, 1 << 12)
@@ -159,8 +159,8 @@ class TileState:
             device.fill_zero(self.memory)
             self.epoch = 0
         self.epoch += 1
-        number = Drawn(self.epoch)
-        number.draw = partial(self.next, device, words)
+        number = LaunchEpoch(self.epoch)
+        number.next = partial(self.next, device, words)
         return self.memory, number
 
 

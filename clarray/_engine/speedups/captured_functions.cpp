@@ -1,5 +1,5 @@
 // Functions whose calls are recorded: what stands for them looks for a replay, and calls them where there is none.
-#include "replays.hpp"
+#include "captured.hpp"
 
 #include <algorithm>
 
@@ -138,6 +138,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 
 bool Recordable::describe(Call& call) const {
     call.grows = grows;
+    call.key.push_back(CALL);
     call.add_pointer(twin);
     const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
     call.key.push_back(char(count));  // a name may be a string that was given without one

@@ -75,12 +75,6 @@ Outcome replay_evaluation(PyObject* root, bool& known);
 // The same, or have Python compute it.
 Outcome evaluate_recorded(PyObject* root);
 
-// What replays are kept with, and dropped with: the launches of a device.
-struct Replays;
-Replays* replays_of(PyObject* device);  // null where none are prepared
-Replays* new_replays();
-void drop_replays(Replays* dropped);
-
 bool add_recorded_type(PyObject* module);
 
 }  // namespace clarray

@@ -1,5 +1,5 @@
 // The key of a call: all that Python goes by before it looks at elements.
-#include "replays.hpp"
+#include "captured.hpp"
 
 #include <cstring>
 

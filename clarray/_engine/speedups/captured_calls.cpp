@@ -1,23 +1,11 @@
 // Making the launches of a call again, and the table of those that have been recorded.
-#include "recording.hpp"
-
-#include <unordered_map>
+#include "program.hpp"
 
 namespace clarray {
 
 namespace {
 
-constexpr size_t MOST_CALLS = 8192;
 constexpr long MOST_MISSED = 8;  // values that turn out to be others, before a call is left to Python
-
-struct Entry {
-    long seen = 0;
-    bool settles = false;
-    std::shared_ptr<Replay> replay;
-    std::vector<Ref> named;  // so that no other comes to have the address
-};
-
-using Temporaries = std::vector<Ref>;
 
 // Of a thread: whether it makes a call's launches again. What replays share is for one at a time, so a signal handler
 // that comes between them has Python do its calls, which are not recorded either.
@@ -28,106 +16,6 @@ public:
     Replaying() { is_replaying = true; }
     ~Replaying() { is_replaying = false; }
 };
-
-PyObject* memory_of(const Source& from, const Call& call, const Temporaries& taken) {
-    switch (from.kind) {
-        case 'i': return call.memories[from.number].get();
-        case 't': return taken[from.number].get();
-        default: return from.object.get();
-    }
-}
-
-// What a launch has drawn, if it does: a memory and a number.
-struct Drawn {
-    Ref memory, number;
-};
-
-bool draw(const Step& step, Drawn& drawn) {
-    for (const Source& from : step.args) {
-        if (from.kind != 'd') continue;
-        Ref both = Ref::steal(PyObject_CallNoArgs(from.object.get()));
-        if (!both) return false;
-        drawn.memory = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
-        drawn.number = Ref::steal(PyLong_FromLongLong(as_wide(PyTuple_GET_ITEM(both.get(), 1))));
-        return bool(drawn.number);
-    }
-    return true;
-}
-
-Outcome launch_by_python(const Step& step, const Call& call, const Temporaries& taken, const Drawn& drawn) {
-    static PyObject* const launch = PyUnicode_InternFromString("launch");
-    Ref args = Ref::steal(PyList_New(Py_ssize_t(step.args.size())));
-    for (size_t i = 0; args && i < step.args.size(); ++i) {
-        const Source& from = step.args[i];
-        PyObject* arg = from.kind == 'n'   ? from.object.get()
-                        : from.kind == 'd' ? drawn.number.get()
-                                           : memory.buffer.of(from.kind == 'm' ? drawn.memory.get() : memory_of(from, call, taken));
-        PyList_SET_ITEM(args.get(), Py_ssize_t(i), Py_NewRef(arg));
-    }
-    if (!args) return Outcome::FAILED;
-    PyObject* given[] = {step.kernel.get(), step.groups.get(), step.local.get(), args.get(), step.in_line_flag.get(), step.nbytes.get()};
-    return Ref::steal(PyObject_VectorcallMethod(launch, given, 6, nullptr)) ? Outcome::DONE : Outcome::FAILED;
-}
-
-Outcome launch_step(Step& step, const Call& call, const Temporaries& taken) {
-    Argument arguments[MOST_ARGUMENTS];
-    Drawn drawn;
-    if (!draw(step, drawn)) return Outcome::FAILED;
-    for (size_t i = 0; i < step.args.size(); ++i) {
-        const Source& from = step.args[i];
-        if (from.kind == 'n') arguments[i] = {from.object.get(), 0, false};
-        else if (from.kind == 'd') arguments[i] = {drawn.number.get(), 0, false};
-        else if (from.kind == 'm') arguments[i] = {drawn.memory.get(), 0, true};
-        else arguments[i] = {memory_of(from, call, taken), 0, true};
-    }
-    const Run run{step.kernel.get(), step.local.get(), step.in_line, &step.seen, step.noted.get(), step.bytes, step.dimensions, step.global, step.items};
-    const Outcome done = enqueue_run(run, call.device, arguments, step.args.size());
-    return done == Outcome::RARE ? launch_by_python(step, call, taken, drawn) : done;
-}
-
-// Read a value that the call went by; RARE where it is another one now.
-Outcome check(const Step& step, const Call& call, const Temporaries& taken) {
-    static PyObject* const read = PyUnicode_InternFromString("read_scalar");
-    PyObject* given[] = {call.device, memory_of(step.args[0], call, taken), step.offset.get(), step.dtype.get()};
-    Ref found = Ref::steal(PyObject_VectorcallMethod(read, given, 4, nullptr));
-    const int same = found ? PyObject_RichCompareBool(found.get(), step.value.get(), Py_EQ) : -1;
-    if (same) return same < 0 ? Outcome::FAILED : Outcome::DONE;
-    // what the device keeps is zero between launches
-    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
-    if (step.args[0].kind != 'k') return Outcome::RARE;
-    return Ref::steal(PyObject_CallMethodOneArg(call.device, fill_zero, given[1])) ? Outcome::RARE : Outcome::FAILED;
-}
-
-Outcome run_step(Step& step, const Call& call, const Temporaries& taken) {
-    static PyObject* const synchronize = PyUnicode_InternFromString("synchronize");
-    switch (step.what) {
-        case Step::LAUNCH: return launch_step(step, call, taken);
-        case Step::READ: return check(step, call, taken);
-        default: break;
-    }
-    if (wait_for(call.device) == Outcome::DONE) return Outcome::DONE;
-    return Ref::steal(PyObject_CallMethodNoArgs(call.device, synchronize)) ? Outcome::DONE : Outcome::FAILED;
-}
-
-Outcome run(Replay& replay, const Call& call, Temporaries& taken) {
-    taken.resize(replay.temporaries.size());
-    const auto take = [&](size_t number) {
-        taken[number] = allocate(replay.pool, call.device, replay.temporaries[number]);
-        return bool(taken[number]);
-    };
-    for (Step& step : replay.steps) {
-        for (size_t number : step.takes)
-            if (!take(number)) return Outcome::FAILED;
-        const Outcome done = run_step(step, call, taken);
-        if (done != Outcome::DONE) return done;
-        for (size_t number : step.drops) taken[number] = {};
-    }
-    for (const Made& made : replay.made)
-        if (made.kind == 't' && !taken[made.number] && !take(made.number)) return Outcome::FAILED;
-    for (const Grown& grown : replay.grown)
-        if (grown.kind == 't' && !taken[grown.number] && !take(grown.number)) return Outcome::FAILED;
-    return Outcome::DONE;
-}
 
 Ref leaf_like(const Made& made, PyObject* in, PyObject* flags) {
     const LeafPlace place{made.shape.get(), made.size.get(), made.offset.get(), made.strides.get(), made.contiguous};
@@ -185,8 +73,8 @@ Ref grow_one(const Grown& grown, const Call& call, const Temporaries& taken, con
 }
 
 // Grow the expressions of pending results; false after an error.
-bool grow_all(const Replay& replay, const Call& call, const Temporaries& taken, std::vector<Ref>& nodes) {
-    for (const Grown& each : replay.grown) {
+bool grow_all(const Program& program, const Call& call, const Temporaries& taken, std::vector<Ref>& nodes) {
+    for (const Grown& each : program.grown) {
         nodes.push_back(grow_one(each, call, taken, nodes));
         if (!nodes.back()) return false;
     }
@@ -209,25 +97,25 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const 
 }
 
 // What a call tells of the values in its operands' memories; after writes nothing else is known of them.
-bool tell_facts(const Replay& replay, const Call& call) {
+bool tell_facts(const Program& program, const Call& call) {
     for (size_t i = 0; i < call.memories.size(); ++i) {
         PyObject* in = call.memories[i].get();
-        if (!replay.written.empty()) forget(in);
-        if (replay.facts[i].get() != Py_None && !put_facts(in, replay.facts[i].get())) return false;
+        if (!program.written.empty()) forget(in);
+        if (program.facts[i].get() != Py_None && !put_facts(in, program.facts[i].get())) return false;
     }
     return true;
 }
 
-Ref result_of(const Replay& replay, const Call& call, const Temporaries& taken) {
-    if (!tell_facts(replay, call)) return {};
+Ref result_of(const Program& program, const Call& call, const Temporaries& taken) {
+    if (!tell_facts(program, call)) return {};
     std::vector<Ref> nodes;
-    if (!grow_all(replay, call, taken, nodes)) return {};
-    if (replay.container == '1') return made_of(replay.made[0], call, taken, nodes);
-    const Py_ssize_t count = Py_ssize_t(replay.made.size());
-    const bool is_list = replay.container == '[';
+    if (!grow_all(program, call, taken, nodes)) return {};
+    if (program.container == '1') return made_of(program.made[0], call, taken, nodes);
+    const Py_ssize_t count = Py_ssize_t(program.made.size());
+    const bool is_list = program.container == '[';
     Ref all = Ref::steal(is_list ? PyList_New(count) : PyTuple_New(count));
     for (Py_ssize_t i = 0; all && i < count; ++i) {
-        Ref one = made_of(replay.made[size_t(i)], call, taken, nodes);
+        Ref one = made_of(program.made[size_t(i)], call, taken, nodes);
         if (!one) return {};
         if (is_list) PyList_SET_ITEM(all.get(), i, one.release());
         else PyTuple_SET_ITEM(all.get(), i, one.release());
@@ -247,13 +135,13 @@ std::vector<Ref> facts_of(const Call& call) {
 }
 
 // What a call has told of its operands' memories: of those where nothing has changed None. False after an error.
-bool read_facts(const Call& call, const std::vector<Ref>& before, Replay& replay) {
-    replay.facts = facts_of(call);
-    for (size_t i = 0; i < replay.facts.size(); ++i) {
-        if (!replay.facts[i]) return false;
-        const int same = !replay.written.empty() ? 0 : PyObject_RichCompareBool(before[i].get(), replay.facts[i].get(), Py_EQ);
+bool read_facts(const Call& call, const std::vector<Ref>& before, Program& program) {
+    program.facts = facts_of(call);
+    for (size_t i = 0; i < program.facts.size(); ++i) {
+        if (!program.facts[i]) return false;
+        const int same = !program.written.empty() ? 0 : PyObject_RichCompareBool(before[i].get(), program.facts[i].get(), Py_EQ);
         if (same < 0) return false;
-        if (same) replay.facts[i] = Ref::share(Py_None);
+        if (same) program.facts[i] = Ref::share(Py_None);
     }
     return true;
 }
@@ -279,90 +167,77 @@ bool arguments_of(PyObject* const* args, size_t flags, PyObject* names, Ref& pos
     return bool(named);
 }
 
-}  // namespace
-
-struct Replays {
-    std::unordered_map<std::string, Entry> table;
-};
-
-Replays* new_replays() { return new Replays(); }
-void drop_replays(Replays* dropped) { delete dropped; }
-
-namespace {
-
-// What is kept of such a call; null where nothing is.
-Entry* entry_of(const Call& call) {
-    Replays* of = call.device ? replays_of(call.device) : nullptr;
-    if (!of) return nullptr;
-    const auto at = of->table.find(call.key);
-    return at == of->table.end() ? nullptr : &at->second;
+// Another call may replace a program while it runs.
+std::shared_ptr<Program> program_of(const Call& call) {
+    const Entry* entry = call.device ? entry_of(call.device, call.key) : nullptr;
+    return entry ? entry->program : nullptr;
 }
 
-std::shared_ptr<Replay> replay_for(const Call& call) {
-    const Entry* entry = entry_of(call);
-    return entry ? entry->replay : nullptr;
-}
-
-// Count a call; whether it is to be recorded.
+// Count a call; whether it is to be captured.
 bool count_call(Call& call) {
-    Replays* of = replays_of(call.device);
-    if (!of) return true;  // Python makes the table then
-    std::unordered_map<std::string, Entry> dropped;  // at the end: that may run anything
-    if (of->table.size() >= MOST_CALLS) dropped.swap(of->table);
-    Entry& entry = of->table[call.key];
-    if (!entry.seen) entry.named = std::move(call.named);
-    return is_time(++entry.seen);
+    Entry* entry = new_entry(call.device, call.key);
+    if (!entry) return true;  // Python makes the table then
+    if (!entry->seen) entry->named = std::move(call.named);
+    return is_time(++entry->seen);
 }
 
-void keep_replay(const Call& call, std::shared_ptr<Replay> made) {
-    if (Entry* entry = entry_of(call)) entry->replay = std::move(made);
+void keep_program(const Call& call, std::shared_ptr<Program> made) {
+    if (Entry* entry = entry_of(call.device, call.key)) entry->program = std::move(made);
 }
 
 // Have what is pending of such a call's operands computed before, from the next time on.
 void settle_next(const Call& call) {
-    if (Entry* entry = entry_of(call)) entry->settles = true;
+    if (Entry* entry = entry_of(call.device, call.key)) entry->settles = true;
 }
 
 // Have the next call recorded that was to be this one: an error or an interrupt has ended it, or another is recorded now.
 void put_off(const Call& call) {
-    if (Entry* entry = entry_of(call)) --entry->seen;
+    if (Entry* entry = entry_of(call.device, call.key)) --entry->seen;
 }
 
 // Call Python under a recording; the second item is the recording, or None.
 Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, PyObject* named) {
-    static Reference* const record_call = reference_of("record_call");
-    const Entry* entry = entry_of(call);
+    static Reference* const capture_call = reference_of("capture_call");
+    const Entry* entry = entry_of(call.device, call.key);
     Ref inputs = tuple_of_refs(call.memories), seen = Ref::steal(PyLong_FromLong(entry ? entry->seen : 0));
-    Ref both = inputs && seen ? Ref::steal((*record_call)(function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
+    Ref both = inputs && seen ? Ref::steal((*capture_call)(function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
     if (both && PyTuple_GET_ITEM(both.get(), 1) != Py_NotImplemented) return both;
     put_off(call);
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
 }
 
-Outcome replay_found(Replay& found, const Call& call, Temporaries& taken) {
+// Run the program of a call, with memory for all of its results.
+Outcome run_for(Program& program, const Call& call, Temporaries& taken) {
     const Replaying replaying;
-    const Outcome done = run(found, call, taken);
-    if (done == Outcome::RARE) ++found.missed;
-    return done;
+    Frame frame{call.device, &call.memories};
+    const Outcome done = run(program, frame, Refused::BY_PYTHON);
+    if (done == Outcome::RARE) ++program.missed;
+    if (done != Outcome::DONE) return done;
+    for (const Made& made : program.made)
+        if (made.kind == 't' && !take_temporary(program, frame, made.number)) return Outcome::FAILED;
+    for (const Grown& grown : program.grown)
+        if (grown.kind == 't' && !take_temporary(program, frame, grown.number)) return Outcome::FAILED;
+    taken = std::move(frame.temporaries);
+    return Outcome::DONE;
 }
 
 }  // namespace
 
 bool settles(const Call& call) {
-    const Entry* entry = entry_of(call);
+    const Entry* entry = entry_of(call.device, call.key);
     return entry && entry->settles;
 }
 
 Outcome replay(const Call& call, Ref& result) {
     if (!can_launch(call.device)) return Outcome::RARE;
-    const std::shared_ptr<Replay> found = replay_for(call);
-    if (!found || found->missed > MOST_MISSED || is_replaying) return Outcome::RARE;
-    for (size_t number : found->written)
+    const std::shared_ptr<Program> program = program_of(call);
+    if (!program || program->missed > MOST_MISSED || is_replaying) return Outcome::RARE;
+    for (size_t number : program->written)
         if (call.is_read(number)) return Outcome::RARE;
     Temporaries taken;
-    const Outcome done = replay_found(*found, call, taken);
+    const Outcome done = run_for(*program, call, taken);
     if (done != Outcome::DONE) return done;
-    result = result_of(*found, call, taken);
+    result = result_of(*program, call, taken);
     return result ? Outcome::DONE : Outcome::FAILED;
 }
 
@@ -393,7 +268,7 @@ Ref record(Call& call, const Recordable& of) {
         return result;
     }
     call.values = std::move(after.values);
-    std::shared_ptr<Replay> made = read_replay(recording, result.get(), call, of.repeatable);
+    std::shared_ptr<Program> made = read_call(recording, result.get(), call, of.repeatable);
     if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};
     if (!made) return result;
     for (size_t number : made->written) {
@@ -401,7 +276,7 @@ Ref record(Call& call, const Recordable& of) {
         settle_next(call);  // what reads it may be pending operands
         return result;
     }
-    keep_replay(call, std::move(made));
+    keep_program(call, std::move(made));
     return result;
 }
 
@@ -409,18 +284,18 @@ namespace {
 
 // Tell a call of a node that is to be computed.
 bool describe_evaluation(PyObject* root, Call& call) {
-    call.key.push_back('e');
+    call.key.push_back(EVALUATION);
     return call.add_root(root) && call.device && can_launch(call.device);
 }
 
 Outcome replay_evaluation_of(PyObject* root, const Call& call, bool& known) {
-    const std::shared_ptr<Replay> found = replay_for(call);
-    known = found && found->missed <= MOST_MISSED && !is_replaying;
+    const std::shared_ptr<Program> program = program_of(call);
+    known = program && program->missed <= MOST_MISSED && !is_replaying;
     if (!known) return Outcome::RARE;
     Temporaries taken;
-    const Outcome done = replay_found(*found, call, taken);
+    const Outcome done = run_for(*program, call, taken);
     if (done != Outcome::DONE) return done;
-    const Made& made = found->made[0];
+    const Made& made = program->made[0];
     return become_leaf(root, taken[made.number].get(), made.strides.get(), made.contiguous) ? Outcome::DONE : Outcome::FAILED;
 }
 
@@ -433,7 +308,7 @@ Outcome record_evaluation(PyObject* root, Call& call) {
     if (!both) return Outcome::FAILED;
     PyObject* recording = PyTuple_GET_ITEM(both.get(), 1);
     if (recording == Py_None) return Outcome::DONE;
-    if (auto made = read_evaluation(recording, root, call)) keep_replay(call, std::move(made));
+    if (auto made = read_evaluation(recording, root, call)) keep_program(call, std::move(made));
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
 }
 

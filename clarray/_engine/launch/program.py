@@ -1,0 +1,64 @@
+"""Programs of expressions, as planners give them to the compiled core: it runs them for all operands of like layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from clarray._engine.expr.node import Changed, Node
+from clarray._engine.expr.view import Shape
+from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.runtime import KernelStep
+from clarray._engine.speedups import core
+from clarray._engine.values import dataclass
+
+Plan = TypeVar("Plan", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressionProgram:
+    """The one launch that computes an expression; speedups/programs.cpp reads it.
+
+    Parameters
+    ----------
+    steps : tuple of KernelStep
+        One.
+    strides : tuple of int
+        Strides of the result in elements, if it is new memory.
+    contiguous : bool
+        Whether they are those of C order.
+    most_size : int
+        Elements of the largest result that this program is for.
+    temporaries : tuple of int
+        Bytes of each temporary.
+    """
+
+    steps: tuple[KernelStep, ...]
+    strides: Shape
+    contiguous: bool
+    most_size: int
+    temporaries: Shape = ()
+
+
+def planned_at_once(plan: Plan) -> Plan:
+    """Decorator of planners: return None if a re-entrant call has evaluated a node of the plan meanwhile."""
+
+    @wraps(plan)
+    def call(*args: Any) -> ExpressionProgram | None:
+        nodes = [arg for arg in args if isinstance(arg, Node)]
+        before = [node.inputs for node in nodes]
+        try:
+            program = plan(*args)
+        except Changed:
+            return None
+        return program if all(node.inputs is inputs for node, inputs in zip(nodes, before, strict=True)) else None
+
+    return call  # type: ignore[return-value]
+
+
+def use_programs(cache: KernelCache) -> Any:
+    """Return the core's table of programs that goes with a cache, and have the core use it."""
+    table = cache.value_for("the core's programs", core.Programs, cache.device)
+    table.use()
+    return table

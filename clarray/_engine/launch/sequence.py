@@ -1,0 +1,78 @@
+"""Sequences of launches that are planned once and run for any memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from clarray._engine.launch.kernel_cache import Launch
+from clarray._engine.runtime import Device, KernelStep, Memory
+from clarray._engine.runtime.steps import ALWAYS_INLINE, INPUT, INPUT_OFFSET, NEVER_INLINE, NUMBER
+from clarray._engine.speedups import core
+
+__all__ = ["LaunchSequence"]
+
+
+class LaunchSequence:
+    """Launches that read and write a few memories, which each run gives anew.
+
+    Parameters
+    ----------
+    launches : iterable of Launch
+        For some memories. After each of their buffers comes the offset in it.
+    memories : sequence of Memory
+        These memories.
+    """
+
+    temporaries = ()
+
+    def __init__(self, launches: Iterable[Launch], memories: Sequence[Memory]) -> None:
+        numbers = {id(memory.buffer): number for number, memory in enumerate(memories)}
+        self.steps = tuple(_step(launch, numbers) for launch in launches)
+        self._device = memories[0].device
+
+    @cached_property
+    def _native(self) -> Any:
+        """The same as a program of the compiled core."""
+        return core.Sequence(self, self._device)
+
+    def run(self, memories: Sequence[Memory], offsets: Sequence[int]) -> None:
+        """Make all launches; the device's lock is held.
+
+        Parameters
+        ----------
+        memories : sequence of Memory
+            As many as the sequence has been planned for.
+        offsets : sequence of int
+            Elements that are added to the offsets in each memory.
+        """
+        if core is not None:
+            self._native.run(self._device, tuple(memories), tuple(offsets))
+            return
+        for step in self.steps:
+            args = [_bound(letter, arg, memories, offsets) for letter, arg in zip(step.letters, step.args, strict=True)]
+            step.kernel.launch(step.groups, step.local, args, step.inline_bytes > 0, step.nbytes)
+
+
+def _step(launch: Launch, numbers: dict[int, int]) -> KernelStep:
+    letters, args = "", []
+    for arg in launch.args:
+        if id(arg) in numbers:
+            letters, args = letters + INPUT, [*args, numbers[id(arg)]]
+        elif letters.endswith(INPUT):
+            letters, args = letters + INPUT_OFFSET, [*args, (args[-1], arg)]
+        else:
+            letters, args = letters + NUMBER, [*args, arg]
+    inline_bytes = ALWAYS_INLINE if launch.inline else NEVER_INLINE
+    return KernelStep(launch.kernel, launch.groups, launch.local, letters, tuple(args), inline_bytes, launch.nbytes)
+
+
+def _bound(letter: str, arg: Any, memories: Sequence[Memory], offsets: Sequence[int]) -> Any:
+    """Return the argument for these memories."""
+    if letter == INPUT:
+        return memories[arg].buffer
+    if letter == INPUT_OFFSET:
+        number, offset = arg
+        return offset + offsets[number]
+    return arg

@@ -1,0 +1,205 @@
+// The executor: runs the steps of a program.
+#include "program.hpp"
+
+#include <algorithm>
+
+namespace clarray {
+
+namespace {
+
+// The memory and the number of a launch that has one, as `LaunchEpoch` in clarray._engine.runtime.steps.
+struct Epoch {
+    Ref memory, number;
+};
+
+bool next_epoch(const Step& step, Epoch& epoch) {
+    for (const ArgSource& from : step.args) {
+        if (from.kind != ArgSource::EPOCH_NUMBER) continue;
+        Ref both = Ref::steal(PyObject_CallNoArgs(from.object.get()));
+        if (!both) return false;
+        epoch.memory = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
+        epoch.number = Ref::steal(PyLong_FromLongLong(as_wide(PyTuple_GET_ITEM(both.get(), 1))));
+        return bool(epoch.number);
+    }
+    return true;
+}
+
+// The arguments of a launch.
+struct Arguments {
+    Argument list[MOST_ARGUMENTS];
+    size_t count = 0;
+
+    void add_memory(PyObject* of) { list[count++] = {of, 0, true}; }
+    void add(PyObject* number) { list[count++] = {number, 0, false}; }
+    void add(long long number) { list[count++] = {nullptr, number, false}; }
+};
+
+void bind_operands(const ArgSource& from, const Operands& operands, Arguments& to) {
+    std::copy(operands.arguments, operands.arguments + operands.count, to.list + to.count);
+    size_t at = to.count;
+    to.count += operands.count;
+    if (from.numbers.empty()) return;
+    size_t number = 0;
+    for (size_t i = 0; i < operands.distinct; ++i) {
+        const bool is_memory = node.memory.of(operands.nodes[i]) != Py_None;
+        if (is_memory) to.list[at + 1].number += from.numbers[number++];
+        at += is_memory ? 2 : 1;
+    }
+}
+
+// Where the operands' steps do not follow from the extents, they are those that the program was planned for.
+void bind_loops(const ArgSource& from, const Operands& operands, Arguments& to) {
+    Argument* const loops = to.list + to.count;
+    for (long long number : from.numbers) to.add(number);
+    if (!operands.extents) return;
+    loops[0].number = operands.rows;
+    for (size_t loop = 0; loop < operands.extents; ++loop) loops[1 + loop].number = operands.extent[loop];
+    const size_t output = from.starts.size() - 1;
+    for (size_t i = 0; operands.follow >> i; ++i) {
+        if (!(operands.follow >> i & 1)) continue;
+        long long step = 1;
+        for (size_t loop = 1; loop < operands.extents; ++loop) {
+            step *= operands.extent[loop - 1];
+            loops[size_t(from.starts[i ? i - 1 : output]) + loop - 1].number = step;
+        }
+    }
+}
+
+PyObject* memory_of(const ArgSource& from, const Frame& frame) {
+    switch (from.kind) {
+        case ArgSource::INPUT: return (*frame.inputs)[from.number].get();
+        case ArgSource::TEMPORARY: return frame.temporaries[from.number].get();
+        case ArgSource::OUTPUT: return frame.output;
+        default: return from.object.get();
+    }
+}
+
+void bind(const ArgSource& from, const Frame& frame, const Epoch& epoch, Arguments& to) {
+    switch (from.kind) {
+        case ArgSource::INPUT:
+        case ArgSource::TEMPORARY:
+        case ArgSource::KEPT:
+        case ArgSource::OUTPUT: return to.add_memory(memory_of(from, frame));
+        case ArgSource::NUMBER: return to.add(from.object.get());
+        case ArgSource::EPOCH_MEMORY: return to.add_memory(epoch.memory.get());
+        case ArgSource::EPOCH_NUMBER: return to.add(epoch.number.get());
+        case ArgSource::INPUT_OFFSET: return to.add(from.numbers[0] + (*frame.offsets)[from.number]);
+        case ArgSource::OUTPUT_OFFSET: return to.add(from.numbers[0] + frame.output_offset);
+        case ArgSource::SIZE: return to.add(frame.size);
+        case ArgSource::LENGTH: return to.add(frame.length);
+        case ArgSource::OPERANDS: return bind_operands(from, *frame.operands, to);
+        case ArgSource::LOOPS: return bind_loops(from, *frame.operands, to);
+    }
+}
+
+// As `groups` in clarray._engine.fused.elementwise.plan; `nbytes` are those of the launch.
+size_t group_count(const Step& step, const Frame& frame, long long nbytes) {
+    const WorkShare& share = step.share;
+    const auto in_units = [&share](long long elements) { return (elements + share.unit - 1) / share.unit; };
+    const Operands& operands = *frame.operands;
+    const long long units = operands.extents ? operands.rows * in_units(operands.extent[0]) : in_units(frame.size);
+    const long long items = (long long)step.items[0];
+    const long long count = share.chunked ? std::min({share.most_groups, units, nbytes / share.chunk_bytes})
+                                          : std::min({share.most_groups, (units + items - 1) / items, (1LL << 31) / items - 1});
+    return size_t(std::max(1LL, count));
+}
+
+// Set the groups of a launch whose work is another than last time, and what Python would report of it; false after an error.
+bool divide(Step& step, const Frame& frame, long long nbytes) {
+    const size_t groups = step.share.unit ? group_count(step, frame, nbytes) : 0;
+    const bool is_divided = !step.share.unit || step.global[0] == groups * step.items[0];
+    if (step.noted && is_divided && step.nbytes == nbytes) return true;
+    if (!is_divided || !step.groups) {
+        step.groups = Ref::steal(Py_BuildValue("(n)", Py_ssize_t(groups)));
+        step.global[0] = groups * step.items[0];
+    }
+    step.nbytes = nbytes;
+    step.noted = step.groups ? Ref::steal(Py_BuildValue("(OOOL)", step.kernel.get(), step.groups.get(), step.local.get(), nbytes)) : Ref();
+    return bool(step.noted);
+}
+
+Outcome launch_by_python(const Step& step, const Arguments& arguments) {
+    static PyObject* const launch = PyUnicode_InternFromString("launch");
+    Ref args = Ref::steal(PyList_New(Py_ssize_t(arguments.count)));
+    for (size_t i = 0; args && i < arguments.count; ++i) {
+        const Argument& each = arguments.list[i];
+        PyObject* const arg = each.is_buffer ? Py_NewRef(memory.buffer.of(each.object))
+                              : each.object  ? Py_NewRef(each.object)
+                                             : PyLong_FromLongLong(each.number);
+        if (!arg) return Outcome::FAILED;
+        PyList_SET_ITEM(args.get(), Py_ssize_t(i), arg);
+    }
+    Ref nbytes = args ? Ref::steal(PyLong_FromLongLong(step.nbytes)) : Ref();
+    if (!nbytes) return Outcome::FAILED;
+    PyObject* const in_line = step.nbytes <= step.inline_bytes ? Py_True : Py_False;
+    PyObject* given[] = {step.kernel.get(), step.groups.get(), step.local.get(), args.get(), in_line, nbytes.get()};
+    return Ref::steal(PyObject_VectorcallMethod(launch, given, 6, nullptr)) ? Outcome::DONE : Outcome::FAILED;
+}
+
+Outcome launch(Step& step, const Frame& frame, Refused refused) {
+    Arguments arguments;
+    Epoch epoch;
+    if (!next_epoch(step, epoch)) return Outcome::FAILED;
+    for (const ArgSource& from : step.args) bind(from, frame, epoch, arguments);
+    const long long nbytes = step.element_bytes ? step.element_bytes * frame.size : step.is_of_operands ? frame.operands->nbytes : step.nbytes;
+    if (!divide(step, frame, nbytes)) return Outcome::FAILED;
+    const bool in_line = nbytes <= step.inline_bytes;
+    // the extents are this launch's own: while other threads run, the step may be divided for one of theirs
+    size_t global[MOST_DIMENSIONS];
+    std::copy(step.global, step.global + step.dimensions, global);
+    const Ref noted = Ref::share(step.noted.get());
+    const Run run{step.kernel.get(), step.local.get(), in_line, in_line ? &step.seen_inline : &step.seen_main,
+                  noted.get(), nbytes, step.dimensions, global, step.items};
+    const bool by_core = refused == Refused::RARE || can_launch(frame.device);
+    const Outcome done = by_core ? enqueue_run(run, frame.device, arguments.list, arguments.count) : Outcome::RARE;
+    return done == Outcome::RARE && refused == Refused::BY_PYTHON ? launch_by_python(step, arguments) : done;
+}
+
+// Read a value that the program was captured with; RARE where it is another one now.
+Outcome check(const Step& step, const Frame& frame) {
+    static PyObject* const read = PyUnicode_InternFromString("read_scalar");
+    PyObject* given[] = {frame.device, memory_of(step.args[0], frame), step.offset.get(), step.dtype.get()};
+    Ref value = Ref::steal(PyObject_VectorcallMethod(read, given, 4, nullptr));
+    const int same = value ? PyObject_RichCompareBool(value.get(), step.value.get(), Py_EQ) : -1;
+    if (same) return same < 0 ? Outcome::FAILED : Outcome::DONE;
+    // memory that the device keeps is zero between launches
+    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
+    if (step.args[0].kind != ArgSource::KEPT) return Outcome::RARE;
+    return Ref::steal(PyObject_CallMethodOneArg(frame.device, fill_zero, given[1])) ? Outcome::RARE : Outcome::FAILED;
+}
+
+Outcome wait(PyObject* on) {
+    static PyObject* const synchronize = PyUnicode_InternFromString("synchronize");
+    if (wait_for(on) == Outcome::DONE) return Outcome::DONE;
+    return Ref::steal(PyObject_CallMethodNoArgs(on, synchronize)) ? Outcome::DONE : Outcome::FAILED;
+}
+
+Outcome run_step(Step& step, Frame& frame, Refused refused) {
+    switch (step.what) {
+        case Step::LAUNCH: return launch(step, frame, refused);
+        case Step::READ: return check(step, frame);
+        default: return wait(frame.device);
+    }
+}
+
+}  // namespace
+
+bool take_temporary(Program& program, Frame& frame, size_t number) {
+    Ref& memory = frame.temporaries[number];
+    if (!memory) memory = allocate(program.pool, frame.device, program.temporaries[number]);
+    return bool(memory);
+}
+
+Outcome run(Program& program, Frame& frame, Refused refused) {
+    frame.temporaries.resize(program.temporaries.size());
+    for (Step& step : program.steps) {
+        for (size_t number : step.takes)
+            if (!take_temporary(program, frame, number)) return Outcome::FAILED;
+        const Outcome done = run_step(step, frame, refused);
+        if (done != Outcome::DONE) return done;
+        for (size_t number : step.drops) frame.temporaries[number] = {};
+    }
+    return Outcome::DONE;
+}
+
+}  // namespace clarray

@@ -1,0 +1,291 @@
+// Reading the programs that Python has planned, and the calls that it has captured.
+#include "program.hpp"
+
+namespace clarray {
+
+namespace {
+
+bool read_numbers(PyObject* numbers, std::vector<long long>& into) {
+    if (!PyTuple_Check(numbers)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); ++i) into.push_back(as_wide(PyTuple_GET_ITEM(numbers, i)));
+    return !PyErr_Occurred();
+}
+
+// Read where an argument comes from: its letter, and what Python says beside it.
+bool read_source(char letter, PyObject* value, ArgSource& source) {
+    source.kind = ArgSource::Kind(letter);
+    switch (source.kind) {
+        case ArgSource::INPUT:
+        case ArgSource::TEMPORARY: source.number = PyLong_AsSize_t(value); break;
+        case ArgSource::INPUT_OFFSET:
+            source.number = PyLong_AsSize_t(PyTuple_GET_ITEM(value, 0));
+            source.numbers = {as_wide(PyTuple_GET_ITEM(value, 1))};
+            break;
+        case ArgSource::OUTPUT_OFFSET: source.numbers = {as_wide(value)}; break;
+        case ArgSource::OPERANDS: return read_numbers(value, source.numbers);
+        case ArgSource::LOOPS:
+            return read_numbers(PyTuple_GET_ITEM(value, 0), source.numbers) && read_numbers(PyTuple_GET_ITEM(value, 1), source.starts);
+        default: source.object = Ref::share(value);
+    }
+    return !PyErr_Occurred();
+}
+
+// Read the arguments of a launch; false also where they may be more than it can have.
+bool read_sources(PyObject* letters, PyObject* values, Step& step) {
+    const char* kinds = PyUnicode_AsUTF8(letters);
+    const Py_ssize_t count = PyTuple_GET_SIZE(values);
+    if (!kinds || PyUnicode_GET_LENGTH(letters) != count) return false;
+    step.args.resize(size_t(count));
+    size_t most = size_t(count);
+    for (size_t i = 0; i < size_t(count); ++i) {
+        ArgSource& source = step.args[i];
+        if (!read_source(kinds[i], PyTuple_GET_ITEM(values, Py_ssize_t(i)), source)) return false;
+        most += source.kind == ArgSource::OPERANDS ? 2 * MOST_OPERANDS : source.numbers.size();
+    }
+    return most <= MOST_ARGUMENTS;
+}
+
+// Read how groups follow from the work; None says that they are fixed.
+bool read_share(PyObject* planned, Step& step) {
+    if (planned == Py_None) return read_extents(step.groups.get(), step.local.get(), step.global, step.items, step.dimensions);
+    const auto number = [planned](Py_ssize_t i) { return as_wide(PyTuple_GET_ITEM(planned, i)); };
+    step.share = {number(0), number(1), number(2), number(3) != 0};
+    step.items[0] = PyLong_AsSize_t(PyTuple_GET_ITEM(step.local.get(), 0));
+    step.global[0] = 0;
+    return !PyErr_Occurred();
+}
+
+// A `KernelStep` of clarray._engine.runtime.steps.
+bool read_launch(PyObject* planned, PyObject* on, Step& step) {
+    const auto item = [planned](Py_ssize_t i) { return PyTuple_GET_ITEM(planned, i); };
+    step.what = Step::LAUNCH;
+    step.kernel = Ref::share(item(0));
+    step.groups = Ref::share(item(1));
+    step.local = Ref::share(item(2));
+    Ref inline_queue = Ref::steal(PyObject_GetAttrString(on, "inline"));
+    if (!inline_queue) return false;
+    if (inline_queue.get() != Py_None) step.inline_bytes = as_wide(item(5));
+    step.is_of_operands = item(6) == Py_None;
+    if (!step.is_of_operands) step.nbytes = as_wide(item(6));
+    step.element_bytes = as_wide(item(7));
+    return !PyErr_Occurred() && read_sources(item(3), item(4), step) && read_share(item(8), step);
+}
+
+// A `ReadStep`.
+bool read_read(PyObject* planned, Step& step) {
+    const char* kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(planned, 0));
+    step.what = Step::READ;
+    step.args.resize(1);
+    step.offset = Ref::share(PyTuple_GET_ITEM(planned, 2));
+    step.dtype = Ref::share(PyTuple_GET_ITEM(planned, 3));
+    step.value = Ref::share(PyTuple_GET_ITEM(planned, 4));
+    return kind && read_source(kind[0], PyTuple_GET_ITEM(planned, 1), step.args[0]);
+}
+
+// The classes of steps differ in how many fields they have.
+bool read_step(PyObject* planned, PyObject* on, Step& step) {
+    constexpr Py_ssize_t FIELDS_OF_LAUNCH = 9, FIELDS_OF_READ = 5;
+    switch (PyTuple_GET_SIZE(planned)) {
+        case FIELDS_OF_LAUNCH: return read_launch(planned, on, step);
+        case FIELDS_OF_READ: return read_read(planned, step);
+        default: step.what = Step::WAIT; return true;
+    }
+}
+
+void fill_value(PyObject* of, Made& made) {
+    made.shape = Ref::share(node.shape.of(of));
+    made.dtype = Ref::share(node.dtype.of(of));
+    made.size = Ref::share(node.size.of(of));
+    made.signature = Ref::share(node.sig.of(of));
+}
+
+// Of a leaf or an index.
+void fill_leaf(PyObject* leaf, Made& made) {
+    fill_value(leaf, made);
+    made.strides = Ref::share(node.strides.of(leaf));
+    made.offset = Ref::share(node.offset.of(leaf));
+    if (node.memory.of(leaf) == Py_None) return;
+    made.contiguous = node.contiguous.of(leaf) == Py_True;
+}
+
+// Whether something else looks at a memory than a leaf.
+bool is_seen_by_others(PyObject* in, PyObject* leaf) {
+    Ref views = Ref::share(memory.views.of(in));
+    for (Py_ssize_t i = 0; views.get() != Py_None && i < PyList_GET_SIZE(views.get()); ++i) {
+        Ref view = referent_of(PyList_GET_ITEM(views.get(), i));
+        if (view && view.get() != leaf) return true;
+    }
+    return false;
+}
+
+// Which temporary a leaf has all for itself; false for any other.
+bool read_leaf(PyObject* capture, PyObject* leaf, Made& made) {
+    static PyObject* const place = PyUnicode_InternFromString("temporary_number");
+    PyObject* in = node.memory.of(leaf);
+    if (in == Py_None || as_long(node.flags.of(leaf)) || memory.shared.of(in) == Py_True || is_seen_by_others(in, leaf)) return false;
+    Ref number = Ref::steal(PyObject_CallMethodOneArg(capture, place, in));
+    const long long found = number ? as_wide(number.get()) : -1;
+    if (found < 0) return false;
+    made.kind = 't';
+    made.number = size_t(found);
+    if (memory.facts.of(in) != Py_None) made.facts = Ref::steal(PyDict_Copy(memory.facts.of(in)));
+    fill_leaf(leaf, made);
+    return true;
+}
+
+// What a node of a pending result is, and what it is grown from before it; false where that cannot be done again.
+bool read_grown(PyObject* capture, PyObject* of, const Call& call, Program& program, std::vector<Ref>& known, size_t& number) {
+    static Reference* const constant = reference_of("CONST");
+    static Reference* const position = reference_of("INDEX");
+    constexpr size_t MOST_NODES = 48;
+    for (number = 0; number < known.size(); ++number)
+        if (known[number].get() == of) return true;
+    if (known.size() == MOST_NODES) return false;
+    Grown grown{};
+    PyObject *in = node.memory.of(of), *args = node.args.of(of), *operation = node.op.of(of);
+    for (size_t i = 0; i < call.arrays.size() && !grown.kind; ++i)
+        if (call.values[i].get() == of) grown.kind = 'o', grown.number = i;
+    if (!grown.kind && in != Py_None) {
+        grown.flags = Ref::share(node.flags.of(of));
+        for (size_t i = 0; i < call.memories.size() && !grown.kind; ++i)
+            if (call.memories[i].get() == in) grown.kind = 'm', grown.number = i;
+        if (!grown.kind) {
+            if (!read_leaf(capture, of, grown.leaf)) return false;
+            grown.kind = 't';
+            grown.number = grown.leaf.number;
+        }
+        fill_leaf(of, grown.leaf);
+    } else if (!grown.kind && operation == constant->function) {
+        if (Py_TYPE(of) == known_type) return false;
+        grown.kind = 'c';
+        grown.value = Ref::share(node.value.of(of));
+        grown.leaf.dtype = Ref::share(node.dtype.of(of));
+    } else if (!grown.kind && operation == position->function) {
+        grown.kind = 'x';
+        fill_leaf(of, grown.leaf);
+    } else if (!grown.kind) {
+        const Py_ssize_t count = PyTuple_GET_SIZE(args);
+        const bool plain = Py_TYPE(operation) == loop_type || is_pass_type(Py_TYPE(operation));
+        if (!plain || !count || count > MOST_GROWN || as_long(node.flags.of(of)) & MASKED) return false;
+        grown.kind = 'p';
+        grown.operation = Ref::share(operation);
+        fill_value(of, grown.leaf);
+        grown.args.resize(size_t(count));
+        for (Py_ssize_t i = 0; i < count; ++i)
+            if (!read_grown(capture, PyTuple_GET_ITEM(args, i), call, program, known, grown.args[size_t(i)])) return false;
+    }
+    number = known.size();
+    known.push_back(Ref::share(of));
+    program.grown.push_back(std::move(grown));
+    return true;
+}
+
+bool read_made(PyObject* capture, PyObject* object, const Call& call, Program& program, std::vector<Ref>& known, Made& made) {
+    for (size_t i = 0; i < call.arrays.size(); ++i) {
+        if (call.arrays[i] != object) continue;
+        made.kind = 'g';
+        made.number = i;
+        return true;
+    }
+    if (Py_TYPE(object) == array_type) {
+        if (!has_node(object) || array.no_number.of(object)) return false;
+        if (node.memory.of(array.node.of(object)) == Py_None) {
+            made.kind = 'p';
+            return array.base.of(object) == Py_None && read_grown(capture, array.node.of(object), call, program, known, made.number);
+        }
+        if (!read_leaf(capture, array.node.of(object), made)) return false;
+        PyObject* base = array.base.of(object);
+        if (base == Py_None) return true;
+        // of the same memory, and nobody else's
+        if (Py_TYPE(base) != array_type || Py_REFCNT(base) > 1 || array.base.of(base) != Py_None) return false;
+        PyObject* seen = array.node.of(base);
+        if (node.memory.of(seen) != node.memory.of(array.node.of(object))) return false;
+        made.base = std::make_shared<Made>();
+        made.base->kind = 't';
+        made.base->number = made.number;
+        fill_leaf(seen, *made.base);
+        return !as_long(node.flags.of(seen));
+    }
+    made.kind = 'v';
+    made.value = Ref::share(object);
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object);
+}
+
+bool read_result(PyObject* capture, PyObject* result, const Call& call, Program& program) {
+    std::vector<Ref> known;
+    program.container = PyTuple_CheckExact(result) ? '(' : PyList_CheckExact(result) ? '[' : '1';
+    if (program.container == '1') {
+        program.made.resize(1);
+        return read_made(capture, result, call, program, known, program.made[0]);
+    }
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(result);
+    program.made.resize(size_t(count));
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (!read_made(capture, PySequence_Fast_GET_ITEM(result, i), call, program, known, program.made[size_t(i)])) return false;
+    return true;
+}
+
+// Read which of the operands' memories the call has overwritten.
+bool read_written(PyObject* capture, Program& program) {
+    Ref written = Ref::steal(PyObject_GetAttrString(capture, "written"));
+    if (!written) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(written.get()); ++i)
+        program.written.push_back(PyLong_AsSize_t(PyList_GET_ITEM(written.get(), i)));
+    return !PyErr_Occurred();
+}
+
+}  // namespace
+
+bool read_steps(PyObject* planned, PyObject* on, Program& program) {
+    Ref temporaries = Ref::steal(PyObject_GetAttrString(planned, "temporaries"));
+    Ref steps = Ref::steal(PyObject_GetAttrString(planned, "steps"));
+    if (!temporaries || !steps || !read_pool(on, program.pool)) return false;
+    const Ref bytes = Ref::steal(PySequence_Fast(temporaries.get(), "temporaries")), all = Ref::steal(PySequence_Fast(steps.get(), "steps"));
+    if (!bytes || !all) return false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(bytes.get()); ++i)
+        program.temporaries.push_back(as_wide(PySequence_Fast_GET_ITEM(bytes.get(), i)));
+    program.steps.resize(size_t(PySequence_Fast_GET_SIZE(all.get())));
+    for (size_t i = 0; i < program.steps.size(); ++i)
+        if (!read_step(PySequence_Fast_GET_ITEM(all.get(), Py_ssize_t(i)), on, program.steps[i])) return false;
+    return !PyErr_Occurred();
+}
+
+void find_lives(Program& program) {
+    const size_t none = size_t(-1);
+    std::vector<size_t> first(program.temporaries.size(), none), last = first;
+    for (size_t at = 0; at < program.steps.size(); ++at)
+        for (const ArgSource& from : program.steps[at].args) {
+            if (from.kind != ArgSource::TEMPORARY) continue;
+            if (first[from.number] == none) first[from.number] = at;
+            last[from.number] = at;
+        }
+    for (const Made& made : program.made)
+        if (made.kind == 't') last[made.number] = none;
+    for (const Grown& grown : program.grown)
+        if (grown.kind == 't') last[grown.number] = none;
+    for (size_t number = 0; number < first.size(); ++number) {
+        if (first[number] != none) program.steps[first[number]].takes.push_back(number);
+        if (last[number] != none) program.steps[last[number]].drops.push_back(number);
+    }
+}
+
+std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Call& call, bool repeatable) {
+    auto made = std::make_shared<Program>();
+    if (!read_result(capture, result, call, *made) || !read_steps(capture, call.device, *made)) return nullptr;
+    bool reads = false;
+    for (const Step& step : made->steps) reads = reads || step.what == Step::READ;
+    if (!read_written(capture, *made)) return nullptr;
+    if (!made->written.empty() && reads && (!repeatable || call.is_aliased())) return nullptr;
+    find_lives(*made);
+    return made;
+}
+
+std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const Call& call) {
+    auto made = std::make_shared<Program>();
+    made->made.resize(1);
+    if (!read_leaf(capture, root, made->made[0]) || !read_steps(capture, call.device, *made)) return nullptr;
+    find_lives(*made);
+    return made;
+}
+
+}  // namespace clarray

@@ -1,0 +1,71 @@
+// Programs that Python holds and runs for any memories: `LaunchSequence` of clarray._engine.launch.sequence.
+#include "program.hpp"
+
+namespace clarray {
+
+namespace {
+
+struct Sequence {
+    PyObject_HEAD
+    Program* program;
+};
+
+Sequence* of(PyObject* object) { return reinterpret_cast<Sequence*>(object); }
+
+// Sequence(planned, device)
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject *planned, *device;
+    if (!PyArg_ParseTuple(args, "OO", &planned, &device)) return nullptr;
+    Ref self = Ref::steal(type->tp_alloc(type, 0));
+    if (!self) return nullptr;
+    return guarded([&]() -> PyObject* {
+        of(self.get())->program = new Program();
+        if (read_steps(planned, device, *of(self.get())->program)) return self.release();
+        return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_ValueError, "a launch of the sequence has too many arguments");
+    });
+}
+
+void drop(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    delete of(object)->program;
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+// run(device, memories, offsets): the device's lock is held.
+PyObject* run_sequence(PyObject* object, PyObject* const* args, Py_ssize_t count) {
+    if (count != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
+        return PyErr_Format(PyExc_TypeError, "run() takes a device and two tuples");
+    return guarded([&]() -> PyObject* {
+        std::vector<Ref> memories;
+        std::vector<long long> offsets;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
+            memories.push_back(Ref::share(PyTuple_GET_ITEM(args[1], i)));
+            offsets.push_back(as_wide(PyTuple_GET_ITEM(args[2], i)));
+        }
+        Frame frame{args[0], &memories, &offsets};
+        if (PyErr_Occurred() || run(*of(object)->program, frame, Refused::BY_PYTHON) != Outcome::DONE) return nullptr;
+        Py_RETURN_NONE;
+    });
+}
+
+PyMethodDef methods[] = {
+    {"run", (PyCFunction)(void (*)())run_sequence, METH_FASTCALL, "Launch all steps with these memories, so much further on in each."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot slots[] = {
+    {Py_tp_methods, methods},
+    {Py_tp_new, (void*)make},
+    {Py_tp_dealloc, (void*)drop},
+    {0, nullptr},
+};
+PyType_Spec spec = {"clarray._engine.speedups._speedups.Sequence", sizeof(Sequence), 0, Py_TPFLAGS_DEFAULT, slots};
+
+}  // namespace
+
+bool add_sequence_type(PyObject* module) {
+    Ref type = Ref::steal(PyType_FromSpec(&spec));
+    return type && PyModule_AddObjectRef(module, "Sequence", type.get()) == 0;
+}
+
+}  // namespace clarray
