@@ -26,6 +26,7 @@ from clarray._api.finite import attach as _attach_checks
 from clarray._api.host_names import host_names as _host_names
 from clarray._api.host_names import serve_imports as _serve_imports
 from clarray._api.interactive import install_display as _install_display
+from clarray._api.native_interface import bind as _bind_native
 from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _adopt as _adopt
@@ -77,6 +78,7 @@ _attach_namespace(_sys.modules[__name__])
 _attach_checks(_sys.modules[__name__])
 _serve_imports()
 _install_display()
+_bind_native()
 
 
 del annotations  # the `from __future__`'s: no name of the package

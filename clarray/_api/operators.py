@@ -37,7 +37,7 @@ from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
-from clarray._engine.speedups import core, known_to_core
+from clarray._engine.speedups import core
 from clarray._engine.writing import write
 from clarray._numpy.products import gufuncs
 from clarray._numpy.products.vectors import vector_product
@@ -50,7 +50,6 @@ __all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "pow
 Operator = Callable[["DeviceArray", Any], Any]
 
 _BOOL = np.dtype(bool)
-known_to_core("_BOOL", _BOOL)
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
@@ -479,4 +478,3 @@ short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
     for ufunc in supported_ufuncs
     if ufunc.nout == 1 and ufunc.nin <= 2
 }
-known_to_core("short_calls", short_calls)

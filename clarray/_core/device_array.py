@@ -19,7 +19,7 @@ from clarray._engine.expr.node import MASKED, READONLY, Node, contiguous_leaf
 from clarray._engine.expr.overlap import repeats_elements
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import accelerated, laid_out
+from clarray._engine.speedups import accelerated
 
 if TYPE_CHECKING:
     from clarray._core.array_methods import Methods
@@ -63,7 +63,6 @@ def class_of(array: DeviceArray) -> type:
     return array._node.dtype.type if is_number(array) else type(array)
 
 
-@laid_out
 class DeviceArray(Methods):
     """Hold an n-dimensional array on an OpenCL device. Usually created by `clarray.array` or `clarray.asarray`.
 

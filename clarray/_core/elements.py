@@ -11,24 +11,20 @@ import os
 import time
 from typing import Any
 
-import numpy as np
-
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import Node, known
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
-from clarray._engine.runtime.mirrors import mirrored
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.speedups import accelerated, known_to_core
+from clarray._engine.runtime.mirrors import mirrored
+from clarray._engine.speedups import accelerated, core
 from clarray._engine.writing import flush_readers
 
 # Whose elements a Python number holds with every bit. Converted from any other a signalling NaN becomes a quiet one.
 _HELD_EXACTLY = "dD"
 
 # What may be written without being looked at: NumPy takes it as one number, whatever the dtype.
-known_to_core("generic", np.generic)
-known_to_core("float64", np.float64)
 NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
 
 
@@ -39,7 +35,8 @@ class Setting:
 
     def set(self, at_hand: bool) -> None:
         self.at_hand = at_hand
-        known_to_core("ELEMENTS_AT_HAND", at_hand)
+        if core is not None:
+            core.set_elements_at_hand(at_hand)
 
 
 def scalars_asked() -> bool:

@@ -22,7 +22,6 @@ from clarray._core.operands import Manner, first_device_array, manner_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
-from clarray._engine.speedups import called_by_core
 
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -49,7 +48,6 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
     return copies.to_device(result)
 
 
-@called_by_core
 def by_numpy(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None
 ) -> Any:

@@ -20,7 +20,7 @@ from clarray._core.fallback import by_numpy
 from clarray._core.own_frames import hide_own_frames, serve_boundaries
 from clarray._core.public_names import publish, publish_class
 from clarray._engine.ops.dtypes import HostOnly
-from clarray._engine.speedups import core, known_to_core
+from clarray._engine.speedups import core
 
 __all__ = [
     "ClassWithHostFallback",
@@ -29,8 +29,6 @@ __all__ = [
     "with_host_fallback",
     "without_host_fallback",
 ]
-
-known_to_core("HostOnly", HostOnly)
 
 
 def _call(ours: Callable[..., Any], theirs: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

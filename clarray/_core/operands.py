@@ -15,7 +15,6 @@ from clarray._core.host_data import SMALL, data_dtype, share, small_copy, upload
 from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES, HostOnly
 from clarray._engine.runtime import Device, current_device
-from clarray._engine.speedups import called_by_core, known_to_core
 
 LARGE = float(np.finfo(np.float32).max)  # what is below is finite in float32
 _WHOLE = 2 ** (1 + min(row.mantissa for row in DTYPES.values() if row.kind == "f"))  # exact in every float dtype
@@ -28,8 +27,6 @@ NO_SUBCLASS = "clarray has no arrays of {}: give it a plain array, as numpy.asar
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 STRONG = {dtype.type: row.dtype for dtype, row in DTYPES.items()}  # NumPy's scalars, which have a dtype that counts
-known_to_core("STRONG", STRONG)
-known_to_core("ndarray", np.ndarray)
 
 
 def scalar_value(value: Any, dtype: np.dtype) -> Any:
@@ -99,7 +96,6 @@ def array_node(value: Any, device: Device) -> Node:
     return shared if shared is not None else upload(array, dtype, device)
 
 
-@called_by_core
 def operand_from_host(value: Any, beside: DeviceArray | None) -> Any:
     """Return an ndarray or list of numbers as an operand on the device of another one; None for anything else.
 

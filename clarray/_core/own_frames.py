@@ -17,7 +17,7 @@ from types import FunctionType, ModuleType, TracebackType
 from typing import Any, TypeVar
 
 from clarray._core.public_names import publish_names
-from clarray._engine.speedups import called_by_core, core
+from clarray._engine.speedups import core
 
 __all__ = ["boundary", "hide_own_frames", "is_own_file", "serve_boundaries", "setting", "with_boundaries"]
 
@@ -44,7 +44,6 @@ def is_own_file(path: str) -> bool:
     return path.startswith(_PACKAGE)
 
 
-@called_by_core
 def hide_own_frames(error: BaseException) -> None:
     """Remove clarray's frames, and the errors that clarray has handled, from an error that leaves clarray.
 

@@ -26,7 +26,6 @@ from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.capture import is_for_kernels
-from clarray._engine.speedups import known_to_core
 
 __all__ = ["picked", "put"]
 
@@ -35,7 +34,6 @@ __all__ = ["picked", "put"]
 # 4,500 elements, 2.6 recorded (PoCL, two cores of an AMD EPYC, Zen 5). Keys of several arrays and lists are recorded
 # never: 74 and 51 us by kernels, 8.6 and 4.6 by NumPy.
 MOST_OF_MANY = 1 << 10
-known_to_core("MOST_OF_MANY", MOST_OF_MANY)
 
 
 def picked(array: DeviceArray, key: Any) -> Any:

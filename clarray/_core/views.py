@@ -14,12 +14,11 @@ from clarray._engine.expr.node import EAGER, READONLY, Node, graph_lock, leaf_si
 from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View
 from clarray._engine.runtime import Memory
-from clarray._engine.speedups import called_by_core, known_to_core
 
 _FEW = 64  # views of a memory that are kept before dead ones are looked for
 
 
-class _Views(list[Any]):
+class Views(list[Any]):
     """Weak references of the leaves that look at a memory; what is dead goes whenever their number has doubled."""
 
     __slots__ = ("_left",)
@@ -38,9 +37,6 @@ class _Views(list[Any]):
 
 def _alive(views: list[Any]) -> list[Any]:
     return [view for view in views if view() is not None]
-
-
-known_to_core("_Views", _Views)
 
 
 def view_of(array: DeviceArray) -> View:
@@ -81,21 +77,20 @@ def _seen(array: DeviceArray, made: Node) -> DeviceArray:
         if views is None:
             views = _first_of(memory)
         views.append(ref(made))
-        _look_after(views)
+        prune_views(views)
         if memory.shared:  # by another thread, since
             made.flags |= EAGER
     return wrap(made, array if array._base is None else array._base)
 
 
-def _first_of(memory: Memory) -> _Views:
+def _first_of(memory: Memory) -> Views:
     with graph_lock:
         if memory.views is None:
-            memory.views = _Views()
-        return cast(_Views, memory.views)
+            memory.views = Views()
+        return cast(Views, memory.views)
 
 
-@called_by_core
-def _look_after(views: _Views) -> None:
+def prune_views(views: Views) -> None:
     if len(views) > views.limit:
         views.prune()
 

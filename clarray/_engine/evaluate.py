@@ -45,7 +45,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, 
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Settle, Transform
 from clarray._engine.runtime import Device, Memory, held_at_fork
-from clarray._engine.speedups import accelerated, called_by_core
+from clarray._engine.speedups import accelerated
 
 __all__ = [
     "device_of",
@@ -198,7 +198,6 @@ def positions(mask: Node) -> Node:
     return found
 
 
-@called_by_core
 def evaluate_judged(node: Node) -> Node:
     """Evaluate integers, and remember what is known of them by how they are computed."""
     bounds = bounds_of(node)
@@ -296,7 +295,6 @@ def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogu
             return found
 
 
-@called_by_core
 def fuse_below(root: Node) -> None:
     """Compute what must be memory before a node over a transform can be one pass."""
     _materialize_and_fuse(root, evaluate)

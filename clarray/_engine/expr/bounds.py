@@ -16,7 +16,6 @@ from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, clip_ufunc
-from clarray._engine.speedups import called_by_core
 
 __all__ = [
     "Fact",
@@ -138,7 +137,6 @@ def _counted(mask: Node) -> tuple[Node, bool]:
     return mask, False
 
 
-@called_by_core
 def remember_part(leaf: Node, of: Node, distinct: bool = False) -> None:
     """Remember that the elements of a leaf are some of a value's; with `distinct`, none of them twice."""
     if leaf.dtype.kind not in "iu":

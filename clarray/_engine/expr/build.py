@@ -31,15 +31,13 @@ from clarray._engine.expr.node import (
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.transforms import Transform
-from clarray._engine.speedups import accelerated, called_by_core, known_to_core
+from clarray._engine.speedups import accelerated
 
 # A tree heavier than this is evaluated rather than grown: it bounds the kernel's arguments
 # (NVIDIA takes 4 KiB), the compile time, and the memory that pending work keeps alive.
 COST_LIMIT = 32
 
 PRUNE_AT = 64  # readers kept per node before dead ones are dropped
-known_to_core("COST_LIMIT", COST_LIMIT)
-known_to_core("PRUNE_AT", PRUNE_AT)
 
 _map_signatures: dict[tuple[int, ...], int] = {}
 
@@ -56,9 +54,9 @@ def unary(loop: Any, a: Node) -> Node:
     readers.append(ref(node))
     count = len(readers)
     if a.readers is not readers:
-        _grow_again(node)
+        rebuild(node)
     elif count > 1 and (a.memory is None or not count % PRUNE_AT):
-        _crowded(a)
+        prune_or_mark_shared(a)
     return node
 
 
@@ -101,22 +99,21 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     if readers_b is not readers_a:
         readers_b.append(reader)
     if a.readers is not readers_a or b.readers is not readers_b:
-        _grow_again(node)
+        rebuild(node)
     else:
         count = len(readers_a)
         if count > 1 and (a.memory is None or not count % PRUNE_AT):
-            _crowded(a)
+            prune_or_mark_shared(a)
         count = len(readers_b)
         if count > 1 and (b.memory is None or not count % PRUNE_AT) and b is not a:
-            _crowded(b)
+            prune_or_mark_shared(b)
     return node
 
 
 # Readers ------------------------------------------------------------------------------------------
 
 
-@called_by_core
-def _grow_again(node: Node) -> None:
+def rebuild(node: Node) -> None:
     """An operand became memory, in another thread, while `node` was grown from it."""
     with graph_lock:
         if node.memory is None:  # else a write there has evaluated it already
@@ -131,11 +128,10 @@ def _register(node: Node) -> None:
         child.readers.append(reader)
         count = len(child.readers)
         if count > 1 and (child.memory is None or not count % PRUNE_AT):
-            _crowded(child)
+            prune_or_mark_shared(child)
 
 
-@called_by_core
-def _crowded(child: Node) -> None:
+def prune_or_mark_shared(child: Node) -> None:
     """See to an operand that is used again, or often."""
     with graph_lock:
         computed = child.memory is None and child.args  # not what is there without being computed: memory, a number
@@ -167,9 +163,6 @@ class Selecting(ref):
     """
 
     __slots__ = ()
-
-
-known_to_core("Selecting", Selecting)
 
 
 class _Gone:
@@ -243,7 +236,6 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
         pass_on(readers, memory)
 
 
-@called_by_core
 def become_copy(node: Node, leaf: Node) -> None:
     """Turn a pending node into a pending copy of a leaf of its shape and dtype; what was grown from it reads that."""
     assert leaf.memory is not None
@@ -295,7 +287,7 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
     _register(node)
     for a, readers in zip(args, before, strict=True):
         if a.readers is not readers:
-            _grow_again(node)
+            rebuild(node)
             break
     return node
 
@@ -326,7 +318,7 @@ def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
     node.value = compute
     _register(node)
     if value.readers is not before[0] or mask.readers is not before[1]:
-        _grow_again(node)
+        rebuild(node)
     return node
 
 
@@ -413,7 +405,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
         )
         _register(node)
         if a.readers is not before:
-            _grow_again(node)
+            rebuild(node)
         return node
     flags = REDUCES
     for a in args:

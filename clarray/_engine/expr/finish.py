@@ -9,7 +9,6 @@ from clarray._engine.expr.overlap import lie_alike
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
-from clarray._engine.speedups import called_by_core
 
 
 class Finish(NamedTuple):
@@ -30,7 +29,6 @@ class Finish(NamedTuple):
     others: tuple[Node, ...]
 
 
-@called_by_core
 def find_finish(root: Node) -> Finish | None:
     """The transform that `root` is, or that it applies elementwise operations and other operands to; None without one.
 

@@ -12,8 +12,6 @@ from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from clarray._engine.speedups import known_to_core
-
 if TYPE_CHECKING:
     import numpy as np
 
@@ -31,8 +29,6 @@ STEPPED = (STRIDED, INDEX)  # classes with a run-time stride along the innermost
 
 INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
 ALIGNMENT = 16  # bytes a GPU's widest load wants
-known_to_core("INT_LIMIT", INT_LIMIT)
-known_to_core("ALIGNMENT", ALIGNMENT)
 
 
 class Space(NamedTuple):

@@ -26,7 +26,7 @@ import numpy as np
 
 from clarray._engine.expr.view import contiguous as contiguous_strides
 from clarray._engine.expr.view import is_contiguous
-from clarray._engine.speedups import called_by_core, known_to_core, laid_out, reentrant_lock
+from clarray._engine.speedups import reentrant_lock
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Memory
@@ -42,7 +42,6 @@ Shape = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 graph_lock = reentrant_lock()  # taken after a device's lock, never before it
-known_to_core("graph_lock", graph_lock)
 
 
 class Interner:
@@ -61,7 +60,6 @@ class Interner:
 
 
 intern_structure = Interner()
-known_to_core("intern_structure", intern_structure)
 
 
 class Changed(Exception):
@@ -202,7 +200,6 @@ class Node:
         del args, inputs
 
 
-@laid_out
 class Blank(Node):
     """A node without values yet: the operators fill it in place, in half the time of a call."""
 
@@ -249,9 +246,6 @@ class Selection(Node):
         pass
 
 
-known_to_core("Node", Node)
-known_to_core("Selection", Selection)
-
 _shape_of: Any = Node.__dict__["shape"]
 _size_of: Any = Node.__dict__["size"]
 
@@ -259,7 +253,6 @@ _size_of: Any = Node.__dict__["size"]
 _leaf_signatures: dict[np.dtype, int] = {}
 
 
-@called_by_core
 def leaf_signature(dtype: np.dtype) -> int:
     """Interned structure of a leaf: only its dtype; where it lies is a run-time matter."""
     found = _leaf_signatures.get(dtype)
@@ -347,18 +340,12 @@ INDEX = Marker("index")
 COMPRESS = Marker("compress")
 
 
-_UNREAD: Any = deque(maxlen=0)  # takes readers and keeps none: nothing overwrites a constant
-known_to_core("CONST", CONST)
-known_to_core("INDEX", INDEX)
-known_to_core("dtype", np.dtype)
-known_to_core("ufunc", np.ufunc)
-known_to_core("_UNREAD", _UNREAD)
+UNREAD: Any = deque(maxlen=0)  # takes readers and keeps none: nothing overwrites a constant
 
 
 _const_signatures: dict[np.dtype, int] = {}
 
 
-@called_by_core
 def constant_signature(dtype: np.dtype) -> int:
     """The structure of a constant."""
     found = _const_signatures.get(dtype)
@@ -386,11 +373,10 @@ def constant(value: Any, dtype: np.dtype) -> Node:
     """A scalar that is passed to the kernel at run time, broadcast to any shape."""
     node = Blank()
     _fill_in(node, value, dtype)
-    node.readers = _UNREAD
+    node.readers = UNREAD
     return node
 
 
-@laid_out
 class Known(Node):
     """A constant that an array may be: it was read from a device's memory, and that device's it stays."""
 

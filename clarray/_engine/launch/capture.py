@@ -11,12 +11,10 @@ from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.launch.program import use_programs
 from clarray._engine.runtime import Device, Memory
 from clarray._engine.runtime.capture import Capture, run_captured
-from clarray._engine.speedups import called_by_core
 
 __all__ = ["capture_call"]
 
 
-@called_by_core
 def capture_call(
     function: Callable[..., Any],
     args: Sequence[Any],

@@ -27,7 +27,7 @@ from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
 from clarray._engine.runtime.capture import is_for_kernels
-from clarray._engine.speedups import core, known_to_core
+from clarray._engine.speedups import core
 from clarray._engine.threads import without_collector
 
 __all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
@@ -49,7 +49,6 @@ class Setting:
 
 
 setting = Setting()
-known_to_core("first_calls", setting)
 
 
 @contextmanager

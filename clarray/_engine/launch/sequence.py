@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from clarray._engine.launch.kernel_cache import Launch
-from clarray._engine.runtime import Device, KernelStep, Memory
+from clarray._engine.runtime import KernelStep, Memory
 from clarray._engine.runtime.steps import ALWAYS_INLINE, INPUT, INPUT_OFFSET, NEVER_INLINE, NUMBER
 from clarray._engine.speedups import core
 
@@ -51,12 +51,15 @@ class LaunchSequence:
             self._native.run(self._device, tuple(memories), tuple(offsets))
             return
         for step in self.steps:
+            assert step.groups is not None
+            assert step.nbytes is not None
             args = [_bound(letter, arg, memories, offsets) for letter, arg in zip(step.letters, step.args, strict=True)]
             step.kernel.launch(step.groups, step.local, args, step.inline_bytes > 0, step.nbytes)
 
 
 def _step(launch: Launch, numbers: dict[int, int]) -> KernelStep:
-    letters, args = "", []
+    letters = ""
+    args: list[Any] = []
     for arg in launch.args:
         if id(arg) in numbers:
             letters, args = letters + INPUT, [*args, numbers[id(arg)]]
@@ -64,8 +67,15 @@ def _step(launch: Launch, numbers: dict[int, int]) -> KernelStep:
             letters, args = letters + INPUT_OFFSET, [*args, (args[-1], arg)]
         else:
             letters, args = letters + NUMBER, [*args, arg]
-    inline_bytes = ALWAYS_INLINE if launch.inline else NEVER_INLINE
-    return KernelStep(launch.kernel, launch.groups, launch.local, letters, tuple(args), inline_bytes, launch.nbytes)
+    return KernelStep(
+        kernel=launch.kernel,
+        groups=launch.groups,
+        local=launch.local,
+        letters=letters,
+        args=tuple(args),
+        inline_bytes=ALWAYS_INLINE if launch.inline else NEVER_INLINE,
+        nbytes=launch.nbytes,
+    )
 
 
 def _bound(letter: str, arg: Any, memories: Sequence[Memory], offsets: Sequence[int]) -> Any:

@@ -16,7 +16,6 @@ import numpy as np
 from clarray._engine.ops.ctype import compute_type
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.ufuncs import Loop, find_loop
-from clarray._engine.speedups import laid_out
 from clarray._engine.values import dataclass
 
 __all__ = [
@@ -140,7 +139,6 @@ class Monoid:
         return 2**52 if exact else 2**23
 
 
-@laid_out
 @dataclass(frozen=True, slots=True)
 class Reduction:
     """A monoid over axes: the operation of a reduction node; `reduction_op` makes one of each.

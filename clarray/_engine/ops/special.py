@@ -10,7 +10,6 @@ import numpy as np
 from clarray._engine.ops.ctype import Dialect, compute_type, select
 from clarray._engine.ops.forms import Form, Row, exact, value
 from clarray._engine.ops.ufuncs import Loop, next_code
-from clarray._engine.speedups import called_by_core
 
 __all__ = [
     "builtin_loop",
@@ -52,7 +51,6 @@ def make_loop(
     return made
 
 
-@called_by_core
 def cast_loop(dtype: np.dtype) -> Loop:
     """``x.astype(dtype)``: the operand's conversion to the input dtype is all there is to do."""
     found = _casts.get(dtype)

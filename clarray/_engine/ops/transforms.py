@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.speedups import laid_out
 from clarray._engine.values import dataclass
 
 __all__ = ["Settle", "Transform"]
@@ -15,7 +14,6 @@ __all__ = ["Settle", "Transform"]
 Settle = Callable[..., None]
 
 
-@laid_out
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transform:
     """A pass that is neither a reduction nor elementwise: each element of the result depends on a line of elements.

@@ -24,7 +24,6 @@ from clarray._engine.ops.ctype import CType, Dialect, compute_type, convert, mas
 from clarray._engine.ops.dtypes import DTYPES, HostOnly, dtype_row
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.helpers import helpers_in
-from clarray._engine.speedups import laid_out
 
 __all__ = ["Loop", "clip_ufunc", "emit", "find_loop", "helpers", "supported_ufuncs", "unsupported"]
 
@@ -62,7 +61,6 @@ unsupported: dict[str, str] = {
 }
 
 
-@laid_out
 class Loop:
     """One ufunc at given dtypes and one of its outputs; made by `find_loop`, one object each."""
 

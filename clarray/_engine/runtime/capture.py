@@ -51,6 +51,7 @@ MOST_STEPS = 24  # of a capture: a call that takes more steps does not notice wh
 OFTEN = 1 << 10
 PAGE = 1 << 12  # bytes
 
+
 class Capture:
     """Note the launches, waits and reads of one thread while it is `state.capture`.
 
@@ -140,16 +141,26 @@ class Capture:
                 self.aborted |= not isinstance(arg, int | float | np.number)
                 letters.append(NUMBER)
                 sources.append(arg.item() if isinstance(arg, np.number) and arg.dtype.char in "fdbBhHiIlLqQ" else arg)
-        is_known = [source is not None or letter == EPOCH_MEMORY for letter, source in zip(letters, sources, strict=True)]
+        is_known = [
+            source is not None or letter == EPOCH_MEMORY for letter, source in zip(letters, sources, strict=True)
+        ]
         self.aborted |= not all(is_known)
-        inline_bytes = ALWAYS_INLINE if inline else NEVER_INLINE
-        self._note(KernelStep(kernel, groups, local, "".join(letters), tuple(sources), inline_bytes, nbytes))
+        step = KernelStep(
+            kernel=kernel,
+            groups=groups,
+            local=local,
+            letters="".join(letters),
+            args=tuple(sources),
+            inline_bytes=ALWAYS_INLINE if inline else NEVER_INLINE,
+            nbytes=nbytes,
+        )
+        self._note(step)
 
     def read(self, memory: Memory, byte_offset: int, dtype: np.dtype, value: Any) -> None:
         if self.is_ours and not self._is_reentrant():
             letter, source = self._source_of(memory.buffer)
             self.aborted |= source is None or dtype.kind not in "biu"
-            self._note(ReadStep(letter, source, byte_offset, dtype, value))
+            self._note(ReadStep(letter=letter, memory=source, byte_offset=byte_offset, dtype=dtype, value=value))
 
     def waited(self) -> None:
         if self.is_ours and not self._is_reentrant():

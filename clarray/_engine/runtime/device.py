@@ -30,6 +30,7 @@ from clarray._engine.runtime import profiling, transfer
 from clarray._engine.runtime.backends import Compiled, backend_of
 from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.capabilities import Capabilities, describe, probe
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.runtime.environment import compiler_settings
 from clarray._engine.runtime.errors import (
     Closed,
@@ -47,9 +48,7 @@ from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Block, Memory
 from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
-from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.runtime.waiting import Waiting
-from clarray._engine.speedups import laid_out
 
 _REMEMBERED = 12  # launches
 _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
@@ -63,7 +62,6 @@ class Queue(NamedTuple):
     commands: cl.CommandQueue
 
 
-@laid_out
 class Device(Waiting):
     """Represent an OpenCL device. `clarray.devices` lists them, and ``x.device`` is the device of an array.
 

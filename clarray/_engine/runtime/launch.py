@@ -17,7 +17,7 @@ from clarray._engine.runtime.errors import different_devices, is_out_of_memory
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
-from clarray._engine.speedups import core, known_to_core, laid_out, lend_opencl
+from clarray._engine.speedups import core, lend_opencl
 from clarray._engine.threads import on_large_stack, without_collector
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class Invocation(NamedTuple):
     set_args: Callable[..., None]
 
 
-@laid_out
 class Bound:
     """A kernel compiled for one queue, and the local sizes that need no more attention.
 
@@ -143,8 +142,7 @@ class Bound:
         return int(self.kernel.get_work_group_info(cl.kernel_work_group_info.LOCAL_MEM_SIZE, self.queue.device))
 
 
-_MOST_QUEUED = 1 << 23  # bytes
-known_to_core("MOST_QUEUED", _MOST_QUEUED)
+MOST_QUEUED = 1 << 23  # bytes
 
 
 def _limit_queue(device: Device, nbytes: int) -> None:
@@ -153,11 +151,10 @@ def _limit_queue(device: Device, nbytes: int) -> None:
     A thread that wants a value waits for all of it. A device with memory of its own is not waited for.
     """
     device.queued += nbytes
-    if device.queued >= _MOST_QUEUED and device.capabilities.host_memory:
+    if device.queued >= MOST_QUEUED and device.capabilities.host_memory:
         device.finish()
 
 
-@laid_out
 class Kernel:
     """One kernel of a program; made by `Program.kernel`."""
 

@@ -13,18 +13,15 @@ import pyopencl as cl
 
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.speedups import accelerated, known_to_core, laid_out
+from clarray._engine.speedups import accelerated
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
     from clarray._engine.runtime.mirrors import Mirror
 
 SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
-_FINE = 2048  # up to here every multiple of that is a size
-known_to_core("_SMALLEST", SMALLEST)
-known_to_core("_FINE", _FINE)
+FINE = 2048  # up to here every multiple of that is a size
 CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
-known_to_core("_CHECKED", CHECKED)
 FLAGS = cl.mem_flags.READ_WRITE
 
 
@@ -36,7 +33,7 @@ def size_class(nbytes: int) -> int:
     >>> size_class(0), size_class(129), size_class(5000)
     (128, 256, 5120)
     """
-    if nbytes <= _FINE:
+    if nbytes <= FINE:
         return (nbytes + SMALLEST - 1) & -SMALLEST or SMALLEST
     step = 1 << ((nbytes - 1).bit_length() - 4)
     return -(-nbytes // step) * step
@@ -49,7 +46,6 @@ def own(device: Device, buffer: cl.Buffer) -> cl.Buffer:
     return buffer
 
 
-@laid_out
 class Block:
     """One allocation: a buffer, its size, the host bytes under it, and the list it returns to."""
 
@@ -81,7 +77,6 @@ def give_back(memory: Memory, large: int = CHECKED) -> None:
             memory.device.pool.trim()
 
 
-@laid_out
 class Memory:
     """A piece of a device's memory; dropping the last reference returns it to the pool.
 

@@ -48,12 +48,7 @@ def read_element(memory: Memory, at: int, dtype: np.dtype) -> Any:
         The device does nothing any more.
     """
     device = memory.device
-    if (
-        device.capabilities.host_memory
-        or memory.shared
-        or memory.nbytes <= _FEW
-        or profiling.state.capture is not None
-    ):
+    if device.capabilities.host_memory or memory.shared or memory.nbytes <= _FEW or profiling.state.capture is not None:
         return device.read_scalar(memory, at, dtype)
     with device.lock:
         found = mirrored(memory, at, dtype)

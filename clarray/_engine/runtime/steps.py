@@ -23,9 +23,11 @@ e       extents and strides of an expression's loops                 these numbe
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Kernel
@@ -51,7 +53,7 @@ class LaunchEpoch(int):
 
 
 class WorkShare(NamedTuple):
-    """How many groups share the work of a launch, in units of so many elements; see `groups` of the elementwise plan."""
+    """How many groups share the work of a launch, as `groups` of the elementwise plan; a unit is so many elements."""
 
     unit: int
     most_groups: int
@@ -59,7 +61,8 @@ class WorkShare(NamedTuple):
     chunked: bool
 
 
-class KernelStep(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class KernelStep:
     """A launch.
 
     Attributes
@@ -77,6 +80,7 @@ class KernelStep(NamedTuple):
     share : WorkShare, optional
     """
 
+    kind: ClassVar[str] = "launch"
     kernel: Kernel
     groups: tuple[int, ...] | None
     local: tuple[int, ...]
@@ -88,9 +92,11 @@ class KernelStep(NamedTuple):
     share: WorkShare | None = None
 
 
-class ReadStep(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ReadStep:
     """A guard: the program goes on if the element still has this value."""
 
+    kind: ClassVar[str] = "read"
     letter: str
     memory: Any
     byte_offset: int
@@ -98,8 +104,11 @@ class ReadStep(NamedTuple):
     value: Any
 
 
-class WaitStep(NamedTuple):
+@dataclass(frozen=True)
+class WaitStep:
     """Wait until all that was launched has been done."""
+
+    kind: ClassVar[str] = "wait"
 
 
 Step = KernelStep | ReadStep | WaitStep

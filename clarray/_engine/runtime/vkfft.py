@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl.array as cl_array
 
-from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.capture import abort_capture
+from clarray._engine.runtime.profiling import record, state
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 24  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 25  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -59,9 +58,6 @@ def _load() -> tuple[Any, str]:
 core: Any
 core, core_state = _load()
 references: dict[str, Callable[..., Any]] = {}  # the Python functions that have twins
-
-
-called: dict[str, Callable[..., Any]] = {}  # those that the core calls
 
 
 def reentrant_lock() -> Any:
@@ -133,20 +129,6 @@ def around_recorded(function: Function, wrap: Callable[[Function], Function]) ->
 _kinds: dict[int, tuple[Any, tuple[bool, bool, int]]] = {}  # of what stands for functions; they live for good
 
 
-def called_by_core(function: Function) -> Function:
-    """Tell the core of a function that it hands the rare cases to."""
-    called[function.__name__] = function
-    if core is not None:
-        core.adopt(function.__name__, function)
-    return function
-
-
-def known_to_core(name: str, thing: Any) -> None:
-    """Tell the core of a value that it needs."""
-    if core is not None:
-        core.adopt(name, thing)
-
-
 def lend_opencl(library: str, profiling: Any) -> None:
     """Lend the core the functions of the OpenCL library that another library has loaded.
 
@@ -164,10 +146,3 @@ def lend_opencl(library: str, profiling: Any) -> None:
         except (AttributeError, OSError):  # where a library does not show what it has loaded itself
             found = [0, 0]
         core.lend(*found, profiling)
-
-
-def laid_out(kind: Kind) -> Kind:
-    """Tell the core where the slots of a class are."""
-    if core is not None:
-        core.lay_out(kind.__name__, kind)
-    return kind

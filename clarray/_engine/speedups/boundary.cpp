@@ -12,23 +12,21 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObjec
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* reference;
     if (!PyArg_ParseTuple(args, "O", &reference)) return nullptr;
-    Twin* self = reinterpret_cast<Twin*>(type->tp_alloc(type, 0));
+    PyObject* self = type->tp_alloc(type, 0);
     if (!self) return nullptr;
-    self->call = call;
-    self->reference = Py_NewRef(reference);
-    return reinterpret_cast<PyObject*>(self);
+    reinterpret_cast<Twin*>(self)->reference = Py_NewRef(reference);
+    set_call(self, call);
+    return self;
 }
 
 }  // namespace
 
 PyObject* hide_own_frames_of_error() {
-    static Reference* const hide = reference_of("hide_own_frames");
-    if (!hide->function) return nullptr;  // clarray is being imported
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     if (trace) PyException_SetTraceback(value, trace);
-    if (Ref::steal((*hide)(value))) {
+    if (Ref::steal(invoke(python.hide_own_frames, value))) {
         Py_XDECREF(trace);
         trace = PyException_GetTraceback(value);
         PyErr_Restore(type, value, trace);

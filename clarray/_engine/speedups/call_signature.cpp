@@ -12,13 +12,11 @@ constexpr Py_ssize_t MOST_VALUES = 64;  // of a list or tuple
 constexpr int MOST_DEPTH = 4;
 
 bool is_dtype(PyObject* object) {
-    static Reference* const kind = reference_of("dtype");
-    return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kind->function));
+    return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(python.dtype_type));
 }
 
 bool is_ufunc(PyObject* object) {
-    static Reference* const kind = reference_of("ufunc");
-    return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(kind->function);
+    return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(python.ufunc_type);
 }
 
 }  // namespace
@@ -92,8 +90,6 @@ bool Call::add_number(PyObject* value) {
 }
 
 bool Call::add_input(PyObject* input) {
-    static Reference* const constant = reference_of("CONST");
-    static Reference* const position = reference_of("INDEX");
     for (size_t number = 0; number < nodes_.size(); ++number) {
         if (nodes_[number] != input) continue;
         key.push_back('r');
@@ -106,12 +102,12 @@ bool Call::add_input(PyObject* input) {
     PyObject* in = node.memory.of(input);
     if (in == Py_None) {
         PyObject* operation = node.op.of(input);
-        if (operation == constant->function) {
+        if (operation == python.const_op) {
             key.push_back('c');
             if (Py_TYPE(input) == known_type && !is_at(known.device.of(input))) return false;
             return add_number(node.value.of(input));
         }
-        if (operation != position->function) return false;
+        if (operation != python.index_op) return false;
         key.push_back('x');
     } else {
         if (!is_at(memory.device.of(in))) return false;
@@ -188,7 +184,6 @@ bool Call::add_sequence(PyObject* values, char kind) {
 }
 
 bool Call::add(PyObject* value) {
-    static Reference* const nothing = reference_of("_NoValue");
     PyTypeObject* kind = Py_TYPE(value);
     if (kind == array_type) {
         if (!has_node(value)) return false;
@@ -216,7 +211,7 @@ bool Call::add(PyObject* value) {
         key.push_back(':');
         return add(slice->start) && add(slice->stop) && add(slice->step);
     }
-    if (PyType_Check(value) || is_dtype(value) || is_ufunc(value) || value == nothing->function) {
+    if (PyType_Check(value) || is_dtype(value) || is_ufunc(value) || value == python.no_value) {
         key.push_back('t');
         append(value);
         named.push_back(Ref::share(value));

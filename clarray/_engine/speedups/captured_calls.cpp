@@ -31,13 +31,12 @@ bool put_facts(PyObject* in, PyObject* facts) {
 
 // An index like another one.
 Ref new_index(const Grown& like) {
-    static Reference* const position = reference_of("INDEX");
     static PyObject* const one = PyLong_FromLong(1);
     static PyObject* const zero = PyLong_FromLong(0);
     Ref made = blank_node(), readers = Ref::steal(PyList_New(0));
     PyObject* out = made.get();
     if (!out || !readers) return {};
-    node.op.set(out, position->function);
+    node.op.set(out, python.index_op);
     node.args.set(out, empty_tuple);
     node.shape.set(out, like.leaf.shape.get());
     node.dtype.set(out, like.leaf.dtype.get());
@@ -197,10 +196,9 @@ void put_off(const Call& call) {
 
 // Call Python under a recording; the second item is the recording, or None.
 Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, PyObject* named) {
-    static Reference* const capture_call = reference_of("capture_call");
     const Entry* entry = entry_of(call.device, call.key);
     Ref inputs = tuple_of_refs(call.memories), seen = Ref::steal(PyLong_FromLong(entry ? entry->seen : 0));
-    Ref both = inputs && seen ? Ref::steal((*capture_call)(function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
+    Ref both = inputs && seen ? Ref::steal(invoke(python.capture_call, function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
     if (both && PyTuple_GET_ITEM(both.get(), 1) != Py_NotImplemented) return both;
     put_off(call);
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
@@ -301,10 +299,9 @@ Outcome replay_evaluation_of(PyObject* root, const Call& call, bool& known) {
 
 // Have Python compute a node, and record it if such a one has been computed before.
 Outcome record_evaluation(PyObject* root, Call& call) {
-    static Reference* const evaluate = reference_of("evaluate");
-    if (is_replaying || call.has_other_facts() || !count_call(call)) return Ref::steal((*evaluate)(root)) ? Outcome::DONE : Outcome::FAILED;
+    if (is_replaying || call.has_other_facts() || !count_call(call)) return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED;
     Ref positional = Ref::steal(PyTuple_Pack(1, root));
-    Ref both = positional ? recorded_call(call, evaluate->function, positional.get(), Py_None) : Ref();
+    Ref both = positional ? recorded_call(call, python.evaluate, positional.get(), Py_None) : Ref();
     if (!both) return Outcome::FAILED;
     PyObject* recording = PyTuple_GET_ITEM(both.get(), 1);
     if (recording == Py_None) return Outcome::DONE;

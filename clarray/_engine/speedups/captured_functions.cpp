@@ -17,15 +17,13 @@ constexpr long long MOST_SETTLED = 1 << 20;  // elements that are computed befor
 
 // Whether something pending takes no pass of its own to compute: the last one of a transform in it stores it.
 bool is_stored_by_transform(PyObject* pending) {
-    static Reference* const find_finish = reference_of("find_finish");
     if (!(as_long(node.flags.of(pending)) & REDUCES)) return false;
-    Ref found = Ref::steal((*find_finish)(pending));
+    Ref found = Ref::steal(invoke(python.find_finish, pending));
     return found && found.get() != Py_None;
 }
 
 // Compute what is pending of the operands, unless that is much and reading it computes it as well; false after an error.
 bool compute_operands(const Call& call) {
-    static Reference* const evaluate_judged = reference_of("evaluate_judged");
     for (PyObject* each : call.arrays) {
         Ref of = Ref::share(array.node.of(each));
         if (PyTuple_GET_SIZE(node.args.of(of.get())) == 0) continue;
@@ -36,7 +34,7 @@ bool compute_operands(const Call& call) {
         const Dtype* dtype = dtype_of(node.dtype.of(of.get()));
         if (!dtype) return false;
         // what integers are computed from tells between which numbers they lie
-        if (is_integer(*dtype) ? !Ref::steal((*evaluate_judged)(of.get())) : !evaluate_node(of.get())) return false;
+        if (is_integer(*dtype) ? !Ref::steal(invoke(python.evaluate_judged, of.get())) : !evaluate_node(of.get())) return false;
     }
     return true;
 }
@@ -70,22 +68,20 @@ class DeviceArguments {
 public:
     // Whether there are operands to convert. A list alone is left to the function, which may have NumPy compute with it.
     static bool have_host(PyObject* const* args, Py_ssize_t operands) {
-        static Reference* const ndarray = reference_of("ndarray");
         for (Py_ssize_t i = 0; i < operands; ++i)
-            if (reinterpret_cast<PyObject*>(Py_TYPE(args[i])) == ndarray->function || (operands > 1 && is_list(args[i]))) return true;
+            if (reinterpret_cast<PyObject*>(Py_TYPE(args[i])) == python.ndarray_type || (operands > 1 && is_list(args[i]))) return true;
         return false;
     }
 
     // false after an error
     bool convert(PyObject* const* args, Py_ssize_t operands, Py_ssize_t all) {
-        static Reference* const from_host = reference_of("operand_from_host");
         given_.assign(args, args + all);
         PyObject* beside = Py_None;
         for (PyObject* each : given_)
             if (Py_TYPE(each) == array_type) beside = each;
         for (Py_ssize_t i = 0; i < operands; ++i) {
             if (Py_TYPE(args[i]) == array_type) continue;
-            Ref made = Ref::steal((*from_host)(args[i], beside));
+            Ref made = Ref::steal(invoke(python.operand_from_host, args[i], beside));
             if (!made) return false;
             if (made.get() == Py_None) continue;
             given_[i] = made.get();
@@ -126,8 +122,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     if (!PyArg_ParseTuple(args, "Oppi", &reference, &repeatable, &grows, &operands)) return nullptr;
     Recorded* self = reinterpret_cast<Recorded*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
-    self->twin.call = call_recorded;
     self->twin.reference = Py_NewRef(reference);
+    set_call(reinterpret_cast<PyObject*>(self), call_recorded);
     self->repeatable = repeatable;
     self->grows = grows;
     self->operands = operands;

@@ -58,12 +58,11 @@ bool write(const Run& run, const Argument* arguments, size_t count, Groups& to) 
 }  // namespace
 
 Outcome run_code(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
-    static Reference* const own_threads = reference_of("own_threads");
     PyObject* const codes = code.codes.of(run.seen->code.get());
     if (count > MOST_GIVEN || size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
     // what is little is done at once, unless it would have to wait
     const bool alone = run.in_line && (rests(on) || device.called.of(on) != Py_True);
-    const size_t threads = alone ? 0 : PyLong_AsSize_t(own_threads->function);
+    const size_t threads = alone ? 0 : own_threads;
     if ((!threads || device.called.of(on) != Py_True) && !finish(on)) return Outcome::FAILED;
     if (threads) {
         Groups* to;

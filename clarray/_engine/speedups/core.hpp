@@ -5,8 +5,7 @@
 // Every function here does the common case and hands whatever is rare, its arguments unchanged, to the Python function
 // of the same name: its reference. The GIL is held throughout, but for the enqueue of a kernel.
 #pragma once
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "python.hpp"
 #ifdef Py_GIL_DISABLED
 #error "The core keeps its tables by the GIL: without one, clarray goes without the core."
 #endif
@@ -88,6 +87,15 @@ struct ArraySlots {
     Slot node{"_node"}, base{"_base"}, no_number{"_no_number"};
 };
 
+// Find where a class keeps the attributes of such a structure; false after an error.
+bool find_slots(PyObject* kind, Slot* first, Slot* end);
+template <typename Slots>
+bool find_slots(PyObject* kind, Slots& slots) {
+    static_assert(sizeof(Slots) % sizeof(Slot) == 0, "nothing but slots");
+    Slot* const first = reinterpret_cast<Slot*>(&slots);
+    return find_slots(kind, first, first + sizeof(Slots) / sizeof(Slot));
+}
+
 extern NodeSlots node;
 extern LoopSlots loop;
 extern ReductionSlots reduction;
@@ -100,22 +108,11 @@ extern PyTypeObject* reduction_type;
 extern PyTypeObject* transform_type;
 extern PyTypeObject* array_type;  // DeviceArray
 extern PyObject* empty_tuple;
+extern bool elements_at_hand;  // whether an element is a scalar: `clarray.config.elements`
+extern size_t own_threads;     // threads of the core's own that run machine code
 
 // Whether operations of a type are passes of their own, the flag REDUCES.
 inline bool is_pass_type(PyTypeObject* kind) { return kind == reduction_type || kind == transform_type; }
-
-// What the core asks of Python, by the name of the function there; set by `adopt`.
-struct Reference {
-    explicit Reference(const char* name) : name(name) {}
-    const char* name;
-    PyObject* function = nullptr;
-    template <typename... Args>
-    PyObject* operator()(Args*... args) const {
-        PyObject* arguments[] = {nullptr, args...};
-        return PyObject_Vectorcall(function, arguments + 1, sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    }
-};
-Reference* reference_of(const char* name);
 
 // What Python calls as a function and as a method. Its name, docstring and signature are its reference's.
 // Every type of such objects begins like this.
@@ -125,6 +122,10 @@ struct Twin {
     PyObject* reference;
     PyObject *module, *qualname;  // of a public function; null where they are the reference's
 };
+// Set what a call of such an object does; until Python is bound it calls the reference.
+void set_call(PyObject* twin, vectorcallfunc call);
+void start_twins();
+bool is_twin(PyObject* object);  // of a function, made by `new_twin`
 int traverse_twin(PyObject* object, visitproc visit, void* arg);
 void drop_twin(PyObject* object);
 PyObject* bind_twin(PyObject* self, PyObject* object, PyObject* type);
@@ -144,9 +145,6 @@ Ref new_twin_type(const TwinType& kind);
 
 inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
 inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
-
-// A number that a module of Python's has told the core, under the name that it has there.
-inline long long told(const char* name) { return as_wide(reference_of(name)->function); }
 
 // Of a selection not even the shape may be read: that would compute it.
 inline bool is_selection(PyObject* operand) { return as_long(node.flags.of(operand)) & MASKED; }

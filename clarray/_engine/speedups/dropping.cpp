@@ -68,10 +68,9 @@ bool are_all(PyTypeObject* kind, const Slots&... slots) {
 }  // namespace
 
 Outcome give_back(PyObject* object) {
-    static const long long large = told("_CHECKED");
     PyObject* of = memory.block.of(object);
     PyObject* home = of ? block.home.of(of) : nullptr;
-    if (!home || !PyList_CheckExact(home) || as_wide(block.size.of(of)) >= large) return Outcome::RARE;
+    if (!home || !PyList_CheckExact(home) || as_wide(block.size.of(of)) >= python.checked_bytes) return Outcome::RARE;
     return PyList_Append(home, of) == 0 ? Outcome::DONE : Outcome::FAILED;
 }
 

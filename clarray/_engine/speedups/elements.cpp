@@ -45,8 +45,8 @@ Ref element_at(const char* at, const Dtype& dtype) {
 // Write a Python number, or NumPy's float64, as an element; false, with nothing written, where NumPy has to convert it or to refuse it.
 bool put_element(char* at, const Dtype& dtype, PyObject* value) {
     if (dtype.kind == 'b') return PyBool_Check(value) && write(at, uint8_t(value == Py_True));
-    static Reference* const float64 = reference_of("float64");  // a float of Python's too
-    const bool is_float = PyFloat_CheckExact(value) || reinterpret_cast<PyObject*>(Py_TYPE(value)) == float64->function;
+    // a float of Python's too
+    const bool is_float = PyFloat_CheckExact(value) || reinterpret_cast<PyObject*>(Py_TYPE(value)) == python.float64_type;
     if (!is_float && !PyLong_CheckExact(value)) return false;
     if (dtype.kind == 'f') {
         double wide;
@@ -157,8 +157,7 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     if (wait_for(on.get()) != Outcome::DONE || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
     forget(in.get());
     if (put_element(at, *dtype, value)) return Outcome::DONE;
-    static Reference* const scalars = reference_of("generic");
-    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(scalars->function))) return Outcome::RARE;
+    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(python.generic_type))) return Outcome::RARE;
     Ref elements = Ref::share(typed_elements(in.get(), node.dtype.of(leaf)));
     if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     return PySequence_SetItem(elements.get(), Py_ssize_t(offset), value) ? Outcome::FAILED : Outcome::DONE;
@@ -181,33 +180,30 @@ Outcome place_number(PyObject* number) {
 }
 
 PyObject* computed_number(PyObject* root) {
-    static Reference* const computed = reference_of("computed_number");
     if (node.memory.of(root) == Py_None && is_computed_at_once(root)) {
         if (!evaluate_node(root)) return nullptr;
         Ref found;
         const Outcome read = known_element(root, as_wide(node.offset.of(root)), found);
         if (read != Outcome::RARE) return found.release();
     }
-    return PyErr_Occurred() ? nullptr : (*computed)(root);
+    return PyErr_Occurred() ? nullptr : invoke(python.computed_number, root);
 }
 
 PyObject* scalar(PyObject* of, PyObject* kind) {
-    static Reference* const reference = reference_of("scalar");
-    static Reference* const marker = reference_of("CONST");
-    if (Py_TYPE(of) != array_type || !has_node(of)) return (*reference)(of, kind);
+    if (Py_TYPE(of) != array_type || !has_node(of)) return invoke(python.scalar, of, kind);
     Ref value = Ref::share(array.node.of(of));
-    if (is_selection(value.get()) || PyTuple_GET_SIZE(node.shape.of(value.get()))) return (*reference)(of, kind);
+    if (is_selection(value.get()) || PyTuple_GET_SIZE(node.shape.of(value.get()))) return invoke(python.scalar, of, kind);
     const Dtype* dtype = dtype_of(node.dtype.of(value.get()));
     if (!dtype) return nullptr;
-    if (dtype->kind == 'c') return (*reference)(of, kind);  // may warn
+    if (dtype->kind == 'c') return invoke(python.scalar, of, kind);  // may warn
     if (node.memory.of(value.get()) == Py_None) {
-        if (node.op.of(value.get()) == marker->function) return Py_NewRef(node.value.of(value.get()));
-        if (is_copied_element(value.get())) return (*reference)(of, kind);
+        if (node.op.of(value.get()) == python.const_op) return Py_NewRef(node.value.of(value.get()));
+        if (is_copied_element(value.get())) return invoke(python.scalar, of, kind);
         if (!evaluate_node(value.get())) return nullptr;
     }
     Ref number;
     const Outcome read = read_element(value.get(), as_wide(node.offset.of(value.get())), number);
-    return read == Outcome::RARE ? (*reference)(of, kind) : number.release();
+    return read == Outcome::RARE ? invoke(python.scalar, of, kind) : number.release();
 }
 
 }  // namespace clarray

@@ -33,7 +33,6 @@ bool pass_memory_on(PyObject* readers, PyObject* in) {
 
 // As `Node.become_leaf`, and passing the memory on to what was grown from the node meanwhile.
 bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous) {
-    static Reference* const graph_lock = reference_of("graph_lock");
     static PyObject* const zero = PyLong_FromLong(0);
     PyObject* signature = leaf_signature(node.dtype.of(of));
     if (!signature) return false;
@@ -41,7 +40,7 @@ bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous)
     Ref args, inputs;  // dropped last: that runs Python
     Ref readers;
     {
-        const Held held(graph_lock->function);  // whoever grew it may be about to grow it again
+        const Held held(python.graph_lock);  // whoever grew it may be about to grow it again
         if (!held) return false;
         if (node.memory.of(of) != Py_None) return true;
         readers = Ref::share(node.readers.of(of));
@@ -84,12 +83,11 @@ Outcome run_into_new(PyObject* root, Program& program, Frame& frame) {
 
 // Compute an elementwise node with the device's lock held.
 Outcome compute(PyObject* root, Operands& found) {
-    static Reference* const ask = reference_of("plan_elementwise");
     static PyObject* const zero = PyLong_FromLong(0);
     if (!can_launch(found.device)) return Outcome::RARE;
     const auto prepare = [&] {
         PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
-        return Ref::steal((*ask)(found.device, root, zero, Py_None, flat, all));
+        return Ref::steal(invoke(python.plan_elementwise, found.device, root, zero, Py_None, flat, all));
     };
     std::shared_ptr<Program> program;
     const Outcome known = find_program(found, prepare, program);
@@ -102,9 +100,8 @@ Outcome compute(PyObject* root, Operands& found) {
 
 // Compute a reduction in one launch, with the device's lock held.
 Outcome reduce(PyObject* root, Operands& found, long long run) {
-    static Reference* const ask = reference_of("plan_reduction");
     if (!can_launch(found.device)) return Outcome::RARE;
-    const auto prepare = [&] { return Ref::steal((*ask)(found.device, root, run ? Py_True : Py_False)); };
+    const auto prepare = [&] { return Ref::steal(invoke(python.plan_reduction, found.device, root, run ? Py_True : Py_False)); };
     std::shared_ptr<Program> program = program_of(found);
     if (!program) {  // what takes more than one launch has a program of its own shapes
         bool is_known;
@@ -179,20 +176,18 @@ Outcome evaluate_fast(PyObject* root) {
 }  // namespace
 
 bool settle(PyObject* made) {
-    static const long cost_limit = long(told("COST_LIMIT"));
-    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= cost_limit;
+    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= python.cost_limit;
     return may_wait || evaluate_node(made);
 }
 
 bool evaluate_node(PyObject* root) {
-    static Reference* const evaluate = reference_of("evaluate");
     if (node.memory.of(root) != Py_None) return true;
     switch (evaluate_fast(root)) {
         case Outcome::DONE: return true;
         case Outcome::FAILED: return false;
         case Outcome::RARE: break;
     }
-    return bool(Ref::steal((*evaluate)(root)));
+    return bool(Ref::steal(invoke(python.evaluate, root)));
 }
 
 }  // namespace clarray

@@ -51,7 +51,7 @@ bool copy(const Gathering& g, char* to) {
 
 // Lay out what is read; false where that is nothing or more than a few, or an index names elements that lie apart.
 bool lay_out(Gathering& g, long long itemsize) {
-    static const long long MOST = as_wide(reference_of("MOST_OF_MANY")->function);
+    const long long MOST = python.most_gathered;
     if (!g.source.ndim || !g.index.ndim || g.index.ndim + g.source.ndim - 1 > MOST_AXES) return false;
     g.made.ndim = g.index.ndim;
     for (Py_ssize_t axis = 0; axis < g.index.ndim; ++axis) g.made.shape[axis] = g.index.shape[axis];
@@ -71,9 +71,8 @@ bool lay_out(Gathering& g, long long itemsize) {
 
 // Whether anything is computed without kernels: see clarray._engine.launch.first_calls.
 bool are_first_calls_on() {
-    static Reference* const setting = reference_of("first_calls");
     static PyObject* const on = PyUnicode_InternFromString("on");
-    return Ref::steal(PyObject_GetAttr(setting->function, on)).get() == Py_True;
+    return Ref::steal(PyObject_GetAttr(python.host_tier, on)).get() == Py_True;
 }
 
 // A leaf that has been computed, and whose memory is its device's.

@@ -28,7 +28,7 @@ struct StructureHash {
 std::unordered_map<Structure, PyObject*, StructureHash> structures;
 
 Py_ssize_t prune_at() {
-    static const Py_ssize_t count = Py_ssize_t(told("PRUNE_AT"));
+    const Py_ssize_t count = Py_ssize_t(python.prune_at);
     return count;
 }
 
@@ -127,20 +127,17 @@ bool is_repeated(const OperandSpan& operands, const Operand& operand) {
 
 // Note that `made` reads its operands, so that a write to their memory evaluates it first.
 bool note_reader(PyObject* made, const OperandSpan& operands) {
-    static Reference* const crowded = reference_of("_crowded");
-    static Reference* const grow_again = reference_of("_grow_again");
-    static Reference* const selecting = reference_of("Selecting");
     const bool consumes = Py_TYPE(node.op.of(made)) != transform_type;
-    Ref reader = Ref::steal(consumes ? PyWeakref_NewRef(made, nullptr) : (*selecting)(made));
+    Ref reader = Ref::steal(consumes ? PyWeakref_NewRef(made, nullptr) : invoke(python.non_consuming_ref, made));
     if (!reader) return false;
     for (const Operand& a : operands)
         if (!is_repeated(operands, a) && !a.append_reader(reader.get())) return false;
     for (const Operand& a : operands)
-        if (a.has_changed()) return bool(Ref::steal((*grow_again)(made)));
+        if (a.has_changed()) return bool(Ref::steal(invoke(python.rebuild, made)));
     for (const Operand& a : operands) {
         if (!a.is_crowded() || is_repeated(operands, a)) continue;
         const bool many = PyList_GET_SIZE(a.readers.get()) % prune_at() == 0;
-        if (many ? !Ref::steal((*crowded)(a.self)) : !mark_shared(a.self)) return false;
+        if (many ? !Ref::steal(invoke(python.prune_or_mark_shared, a.self)) : !mark_shared(a.self)) return false;
     }
     return true;
 }
@@ -185,8 +182,7 @@ Structure key_of(long operation, const OperandSpan& operands) {
 
 // Have Python intern a structure, a tuple, and keep its number.
 PyObject* keep_structure(const Structure& key, Ref tuple) {
-    static Reference* const intern = reference_of("intern_structure");
-    PyObject* number = tuple ? (*intern)(tuple.get()) : nullptr;
+    PyObject* number = tuple ? invoke(python.intern_structure, tuple.get()) : nullptr;
     if (number) structures.emplace(key, number);
     return number;
 }
@@ -272,12 +268,11 @@ bool is_same_shape(PyObject* one, PyObject* other) {
 }
 
 bool regrow(PyObject* of) {
-    static Reference* const reference = reference_of("regrow");
     PyObject *operation = node.op.of(of), *args = node.args.of(of);
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     const bool reduces = Py_TYPE(operation) == reduction_type;
     if (count == 0 || count > (reduces ? 1 : Structure::MOST) || (!reduces && Py_TYPE(operation) != loop_type))
-        return bool(Ref::steal((*reference)(of)));
+        return bool(Ref::steal(invoke(python.regrow, of)));
     Operand all[Structure::MOST];
     const OperandSpan operands{all, count};
     long sum = 1, flags = reduces ? long(REDUCES) : 0;
@@ -300,24 +295,21 @@ bool regrow(PyObject* of) {
 }
 
 Ref grow_unary(PyObject* operation, PyObject* operand) {
-    static Reference* const unary = reference_of("unary");
-    if (Py_TYPE(operation) != loop_type || is_selection(operand)) return Ref::steal((*unary)(operation, operand));
+    if (Py_TYPE(operation) != loop_type || is_selection(operand)) return Ref::steal(invoke(python.unary, operation, operand));
     const Operand all[] = {Operand(operand)};
     return grow_loop(operation, {all, 1});
 }
 
 Ref grow_binary(PyObject* operation, PyObject* first, PyObject* second) {
-    static Reference* const binary = reference_of("binary");
     if (Py_TYPE(operation) == loop_type && !is_selection(first) && !is_selection(second)) {
         const Operand all[] = {Operand(first), Operand(second)};
         Ref made = grow_loop(operation, {all, 2});
         if (made || PyErr_Occurred()) return made;
     }
-    return Ref::steal((*binary)(operation, first, second));
+    return Ref::steal(invoke(python.binary, operation, first, second));
 }
 
 Ref grow_nary(PyObject* operation, PyObject* args) {
-    static Reference* const nary = reference_of("nary");
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     bool plain = 0 < count && count <= Structure::MOST && Py_TYPE(operation) == loop_type;
     for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_selection(PyTuple_GET_ITEM(args, i));
@@ -327,7 +319,7 @@ Ref grow_nary(PyObject* operation, PyObject* args) {
         Ref made = grow_loop(operation, {all, count});
         if (made || PyErr_Occurred()) return made;
     }
-    return Ref::steal((*nary)(operation, args));
+    return Ref::steal(invoke(python.nary, operation, args));
 }
 
 Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count, PyObject* signature, PyObject* dtype, PyObject* shape, PyObject* size) {

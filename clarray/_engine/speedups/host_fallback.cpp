@@ -14,20 +14,18 @@ struct HostFallback {
 HostFallback* of(PyObject* object) { return reinterpret_cast<HostFallback*>(object); }
 
 PyObject* compute_by_numpy(PyObject* theirs, PyObject* const* arguments, size_t flags, PyObject* names) {
-    static Reference* const by_numpy = reference_of("by_numpy");
     const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
     Ref given = Ref::steal(PyTuple_New(count)), named = Ref::steal(PyDict_New());
     if (!given || !named) return nullptr;
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(arguments[i]));
     for (Py_ssize_t i = 0; i < more; ++i)
         if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), arguments[count + i]) < 0) return nullptr;
-    return (*by_numpy)(theirs, given.get(), named.get());
+    return invoke(python.by_numpy, theirs, given.get(), named.get());
 }
 
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
-    static Reference* const host_only = reference_of("HostOnly");
     PyObject* result = PyObject_Vectorcall(of(self)->twin.reference, arguments, flags, names);
-    if (result || !PyErr_ExceptionMatches(host_only->function)) return hide_own_frames(result);
+    if (result || !PyErr_ExceptionMatches(python.host_only_error)) return hide_own_frames(result);
     PyErr_Clear();
     return hide_own_frames(compute_by_numpy(of(self)->theirs, arguments, flags, names));
 }
@@ -52,8 +50,8 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     if (!PyArg_ParseTuple(args, "OOp", &reference, &theirs, &binds)) return nullptr;
     PyObject* self = type->tp_alloc(type, 0);
     if (!self) return nullptr;
-    of(self)->twin.call = call;
     of(self)->twin.reference = Py_NewRef(reference);
+    set_call(self, call);
     of(self)->theirs = Py_NewRef(theirs);
     of(self)->binds = binds;
     return self;

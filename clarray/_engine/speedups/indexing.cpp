@@ -9,12 +9,11 @@ namespace clarray {
 static bool is_dead(PyObject* reference) { return !referent_of(reference); }
 
 bool note_view(PyObject* leaf) {
-    static Reference* const kind = reference_of("_Views");
     constexpr Py_ssize_t FEW = 64;  // that are appended before Python looks whether there are too many
     PyObject* in = node.memory.of(leaf);
     if (memory.shared.of(in) == Py_True) return true;
     if (memory.views.of(in) == Py_None) {
-        Ref none = Ref::steal(PyObject_CallNoArgs(kind->function));
+        Ref none = Ref::steal(PyObject_CallNoArgs(python.views_type));
         if (!none) return false;
         if (memory.views.of(in) == Py_None) memory.views.put(in, none.release());
     }
@@ -22,8 +21,7 @@ bool note_view(PyObject* leaf) {
     const int added = view ? append_reference(views.get(), view.get(), is_dead) : -1;
     if (added < 0) return false;
     if (added && PyList_GET_SIZE(views.get()) % FEW == 0) {
-        static Reference* const look_after = reference_of("_look_after");
-        if (!Ref::steal((*look_after)(views.get()))) return false;
+        if (!Ref::steal(invoke(python.prune_views, views.get()))) return false;
     }
     if (memory.shared.of(in) != Py_True) return true;
     // by another thread, since
@@ -89,8 +87,7 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
         array.base.set(found.get(), !base || base == Py_None ? of : base);
         return Outcome::DONE;
     }
-    static Reference* const asked = reference_of("ELEMENTS_AT_HAND");
-    const bool at_hand = asked->function == Py_True && PyTuple_GET_SIZE(node.shape.of(leaf.get())) && is_host_memory(in.get()) && !names_arrays(key);
+    const bool at_hand = elements_at_hand && PyTuple_GET_SIZE(node.shape.of(leaf.get())) && is_host_memory(in.get()) && !names_arrays(key);
     if (at_hand) return host_element(leaf.get(), place.offset, found);
     Ref number;
     const Outcome read = known_element(leaf.get(), place.offset, number);
@@ -105,13 +102,12 @@ constexpr Py_ssize_t MOST_HOLDERS = 2;  // of a value that is computed where it 
 // reference does not tell that the array is the statement's: arguments of a call that a tuple holds have no more, and
 // later versions of Python lend what a variable holds.
 bool become_copy(PyObject* value, PyObject* leaf, const Place& place) {
-    static Reference* const become_copy = reference_of("become_copy");
     PyObject* cast = cast_loop(node.dtype.of(leaf));
     if (!cast) return false;
     Ref target = view_leaf(leaf, place);
     Ref given = Ref::share(array.node.of(value));
     // Another thread has taken the node during the launch, so the node itself becomes the copy.
-    if (target && Py_REFCNT(given.get()) > MOST_HOLDERS + 1) return bool(Ref::steal((*become_copy)(given.get(), target.get())));
+    if (target && Py_REFCNT(given.get()) > MOST_HOLDERS + 1) return bool(Ref::steal(invoke(python.become_copy, given.get(), target.get())));
     Ref copy = target ? grow_unary(cast, target.get()) : Ref();
     if (copy) array.node.set(value, copy.get());
     return bool(copy);
@@ -168,7 +164,6 @@ Outcome put_value(PyObject* leaf, const Place& place, PyObject* value) {
 }
 
 Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
-    static Reference* const marker = reference_of("CONST");
     Part part;
     const Outcome is_known = part_of(of, key, part);
     if (is_known != Outcome::DONE) return is_known;
@@ -178,7 +173,7 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     if (!has_node(value)) return Outcome::RARE;
     Ref given = Ref::share(array.node.of(value));
     if (node.dtype.of(given.get()) != node.dtype.of(leaf.get()) || as_long(node.flags.of(given.get())) & MASKED) return Outcome::RARE;
-    if (node.op.of(given.get()) == marker->function && Py_TYPE(given.get()) == known_type) {
+    if (node.op.of(given.get()) == python.const_op && Py_TYPE(given.get()) == known_type) {
         if (known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::RARE;
         return put_value(leaf.get(), place, node.value.of(given.get()));
     }
@@ -198,7 +193,6 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
 }  // namespace
 
 PyObject* get_item(PyObject* of, PyObject* key) {
-    static Reference* const getitem = reference_of("recorded_getitem");
     if (PyObject_TypeCheck(of, array_type)) {
         Ref found;
         Outcome outcome = get_plainly(of, key, found);
@@ -206,21 +200,19 @@ PyObject* get_item(PyObject* of, PyObject* key) {
         if (outcome == Outcome::DONE) return found.release();
         if (outcome == Outcome::FAILED) return nullptr;
     }
-    return (*getitem)(of, key);
+    return invoke(python.captured_getitem, of, key);
 }
 
 namespace {
 
 PyObject* put(PyObject* of, PyObject* key, PyObject* value) {
-    static Reference* const setitem = reference_of("setitem");
-    static Reference* const recorded = reference_of("recorded_setitem");
     if (PyObject_TypeCheck(of, array_type)) {
         const Outcome outcome = put_plainly(of, key, value);
         if (outcome == Outcome::DONE) Py_RETURN_NONE;
         if (outcome == Outcome::FAILED) return nullptr;
     }
     // a value that a plain key names the place of is computed there
-    return names_arrays(key) ? (*recorded)(of, key, value) : (*setitem)(of, key, value);
+    return names_arrays(key) ? invoke(python.captured_setitem, of, key, value) : invoke(python.setitem, of, key, value);
 }
 
 }  // namespace

@@ -48,8 +48,7 @@ bool find_code(const Run& run) {
 
 // As `size_class` in clarray._engine.runtime.memory.
 long long size_class(long long nbytes) {
-    static const long long smallest = told("_SMALLEST"), fine = told("_FINE");
-    if (nbytes <= fine) return (nbytes + smallest - 1) & -smallest;
+    if (nbytes <= python.fine_blocks) return (nbytes + python.smallest_block - 1) & -python.smallest_block;
     int bits = 0;
     while ((nbytes - 1) >> bits) ++bits;
     const long long step = 1LL << (bits - 4);
@@ -138,13 +137,12 @@ namespace {
 // Wait for the queue once much is in it, since a thread that wants a value waits for all of it. Only where the device works in host
 // memory: others are done with as many bytes in no time. As `_limit_queue` in clarray._engine.runtime.launch.
 bool limit_queue(PyObject* on, const Argument* arguments, size_t count, long long nbytes) {
-    static const long long most = told("MOST_QUEUED");
     static PyObject* last = nullptr;  // compared, not used
     static long long queued = 0;
     if (on != last || !nbytes) queued = 0;
     last = on;
     queued += nbytes;
-    if (queued < most) return true;
+    if (queued < python.most_queued) return true;
     queued = 0;
     for (size_t k = 0; k < count; ++k)
         if (arguments[k].is_buffer && arguments[k].object)

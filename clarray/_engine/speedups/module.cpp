@@ -1,115 +1,22 @@
-// The module: what Python tells the core of its classes and functions, and the twins it gets for them.
+// The module: its functions, and the native implementations of Python's functions.
 #include "code.hpp"
 #include "captured.hpp"
 
 #include <cstring>
-#include <string>
-#include <unordered_map>
 
 namespace clarray {
 
-NodeSlots node;
-LoopSlots loop;
-ReductionSlots reduction;
-ArraySlots array;
-KnownSlots known;
-PyTypeObject* known_type = nullptr;
-PyTypeObject* node_type = nullptr;
-PyTypeObject* loop_type = nullptr;
-PyTypeObject* reduction_type = nullptr;
-PyTypeObject* transform_type = nullptr;
-PyTypeObject* array_type = nullptr;
 PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 24;  // with the Python modules: __init__.py beside this file has the same number
-
-std::unordered_map<std::string, Reference*>& references() {
-    static std::unordered_map<std::string, Reference*> all;
-    return all;
-}
-
-// Where a class keeps an attribute, from the descriptor that `__slots__` has made.
-bool find_slot(PyObject* kind, Slot& slot) {
-    Ref descriptor = Ref::steal(PyObject_GetAttrString(kind, slot.name));
-    if (!descriptor) return false;
-    if (Py_TYPE(descriptor.get()) != &PyMemberDescr_Type) {
-        PyErr_Format(PyExc_TypeError, "%R has no slot %s", kind, slot.name);
-        return false;
-    }
-    slot.offset = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member->offset;
-    return true;
-}
-
-template <typename Slots>
-bool find_slots(PyObject* kind, Slots& slots) {
-    static_assert(sizeof(Slots) % sizeof(Slot) == 0, "nothing but slots");
-    Slot* first = reinterpret_cast<Slot*>(&slots);
-    for (Slot* slot = first; slot != first + sizeof(Slots) / sizeof(Slot); ++slot)
-        if (!find_slot(kind, *slot)) return false;
-    return true;
-}
-
-// lay_out(name, kind): learn where a class of Python keeps its attributes.
-PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    const char* name = count == 2 ? PyUnicode_AsUTF8(args[0]) : nullptr;
-    if (!name || !PyType_Check(args[1])) return PyErr_Format(PyExc_TypeError, "lay_out() takes a name and a class");
-    PyObject* kind = args[1];
-    PyTypeObject** type = nullptr;
-    bool found = false;
-    if (!std::strcmp(name, "Blank")) {
-        found = find_slots(kind, node);
-        type = &node_type;
-    } else if (!std::strcmp(name, "Loop")) {
-        found = find_slots(kind, loop);
-        type = &loop_type;
-    } else if (!std::strcmp(name, "Reduction")) {
-        found = find_slots(kind, reduction);
-        type = &reduction_type;
-    } else if (!std::strcmp(name, "Transform")) {
-        found = true;  // only told from others
-        type = &transform_type;
-    } else if (!std::strcmp(name, "DeviceArray")) {
-        found = find_slots(kind, array);
-        type = &array_type;
-    } else if (!std::strcmp(name, "Known")) {
-        found = find_slots(kind, known);
-        type = &known_type;
-    } else if (!std::strcmp(name, "Memory")) {
-        found = find_slots(kind, memory);
-        type = &memory_type;
-    } else if (!std::strcmp(name, "Block")) {
-        found = find_slots(kind, block);
-    } else if (!std::strcmp(name, "Kernel")) {
-        found = find_slots(kind, kernel);
-    } else if (!std::strcmp(name, "Bound")) {
-        found = find_slots(kind, bound);
-    } else if (!std::strcmp(name, "Code")) {
-        found = find_slots(kind, code);
-    } else if (!std::strcmp(name, "Device")) {
-        found = find_slots(kind, device);
-    } else {
-        PyErr_Format(PyExc_ValueError, "no class %s is known here", name);
-    }
-    if (!found) return nullptr;
-    if (type) drop_quickly(*type = reinterpret_cast<PyTypeObject*>(Py_NewRef(kind)));
-    Py_RETURN_NONE;
-}
+constexpr int INTERFACE = 25;  // with the Python modules: __init__.py beside this file has the same number
 
 // claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
 // modules; another copy, of an import that was repeated, goes without.
 PyObject* claim(PyObject*, PyObject*) {
     static bool claimed = false;
     return PyBool_FromLong(!std::exchange(claimed, true));
-}
-
-// adopt(name, thing): what the core calls, or hands on, under a name.
-PyObject* adopt(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    const char* name = count == 2 ? PyUnicode_AsUTF8(args[0]) : nullptr;
-    if (!name) return PyErr_Format(PyExc_TypeError, "adopt() takes a name and what it stands for");
-    Py_XSETREF(reference_of(name)->function, Py_NewRef(args[1]));
-    Py_RETURN_NONE;
 }
 
 bool is_node(PyObject* object) { return PyObject_TypeCheck(object, node_type->tp_base); }
@@ -191,11 +98,10 @@ PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject
 
 // __array_ufunc__(array, ufunc, "__call__", a) or (..., a, b): what most calls of NumPy's ufuncs are.
 PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    static Reference* const short_calls = reference_of("short_calls");
     const Py_ssize_t count = PyVectorcall_NARGS(flags) - 3;
     const bool is_call = (count == 1 || count == 2) && !names && PyUnicode_Check(args[2]) &&
                          PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0;
-    PyObject* known = is_call && short_calls->function ? PyDict_GetItemWithError(short_calls->function, args[1]) : nullptr;
+    PyObject* known = is_call && python.short_calls ? PyDict_GetItemWithError(python.short_calls, args[1]) : nullptr;
     if (!known || PyTuple_GET_SIZE(known) != count)
         return PyErr_Occurred() ? nullptr : hide_own_frames(reference_called(self, args, flags, names));
     if (count == 1) return hide_own_frames(PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), args[3]));
@@ -310,7 +216,6 @@ PyObject* twin(PyObject*, PyObject* function) {
     if (!text) return nullptr;
     for (const auto& row : TWINS) {
         if (std::strcmp(row.name, text)) continue;
-        Py_XSETREF(reference_of(row.name)->function, Py_NewRef(function));
         return new_twin(row.call, function).release();
     }
     return PyErr_Format(PyExc_ValueError, "%s has no twin here", text);
@@ -326,6 +231,16 @@ PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+PyObject* set_elements_at_hand(PyObject*, PyObject* value) {
+    elements_at_hand = value == Py_True;
+    Py_RETURN_NONE;
+}
+
+PyObject* set_own_threads(PyObject*, PyObject* count) {
+    own_threads = PyLong_AsSize_t(count);
+    return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+}
+
 PyObject* forget(PyObject*, PyObject* device) {
     forget_programs(device);
     Py_RETURN_NONE;
@@ -335,8 +250,9 @@ PyMethodDef functions[] = {
     {"claim", claim, METH_NOARGS, "Whether the core is the caller's."},
     {"forget", forget, METH_O, "Use no launch that has been prepared for a device."},
     {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
-    {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
-    {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},
+    {"bind", bind_python, METH_O, "Take all that is used of Python."},
+    {"set_elements_at_hand", set_elements_at_hand, METH_O, "Whether an element is a scalar."},
+    {"set_own_threads", set_own_threads, METH_O, "Set how many threads of the core's own run machine code."},
     {"is_idle", is_idle_for_python, METH_NOARGS, "Whether all that has been run has been done."},
     {"run", (PyCFunction)(void (*)())run_for_python, METH_FASTCALL, "Run a kernel by its machine code."},
     {"wait", wait_for_python, METH_NOARGS, "Wait for all that has been run."},
@@ -347,12 +263,6 @@ PyMethodDef functions[] = {
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_speedups", "The compiled core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
-
-Reference* reference_of(const char* name) {
-    Reference*& found = references()[name];
-    if (!found) found = new Reference(name);
-    return found;
-}
 
 Ref new_array(PyTypeObject* kind, PyObject* of) {
     Ref made = new_object(kind);

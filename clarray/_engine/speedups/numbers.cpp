@@ -10,13 +10,12 @@ namespace {
 
 // Fill a node in as a constant.
 Ref filled(Ref made, PyObject* value, PyObject* dtype, PyObject* readers) {
-    static Reference* const marker = reference_of("CONST");
     static PyObject* const one = PyLong_FromLong(1);
     static PyObject* const zero = PyLong_FromLong(0);
     PyObject* signature = constant_signature(dtype);
     if (!made || !signature) return {};
     PyObject* out = made.get();
-    node.op.set(out, marker->function);
+    node.op.set(out, python.const_op);
     node.args.set(out, empty_tuple);
     node.shape.set(out, empty_tuple);
     node.dtype.set(out, dtype);
@@ -76,34 +75,29 @@ PyObject* scalar_class_of(PyObject* dtype) {
 }
 
 PyObject* leaf_signature(PyObject* dtype) {
-    static Reference* const ask = reference_of("leaf_signature");
     Dtype* known = dtype_of(dtype);
-    if (known && !known->leaf) known->leaf = (*ask)(dtype);
+    if (known && !known->leaf) known->leaf = invoke(python.leaf_signature, dtype);
     return known ? known->leaf : nullptr;
 }
 
 PyObject* constant_signature(PyObject* dtype) {
-    static Reference* const ask = reference_of("constant_signature");
     Dtype* known = dtype_of(dtype);
-    if (known && !known->constant) known->constant = (*ask)(dtype);
+    if (known && !known->constant) known->constant = invoke(python.constant_signature, dtype);
     return known ? known->constant : nullptr;
 }
 
 PyObject* cast_loop(PyObject* dtype) {
-    static Reference* const ask = reference_of("cast_loop");
     Dtype* known = dtype_of(dtype);
-    if (known && !known->cast) known->cast = (*ask)(dtype);
+    if (known && !known->cast) known->cast = invoke(python.cast_loop, dtype);
     return known ? known->cast : nullptr;
 }
 
 Ref new_constant(PyObject* value, PyObject* dtype) {
-    static Reference* const unread = reference_of("_UNREAD");
-    return filled(blank_node(), value, dtype, unread->function);
+    return filled(blank_node(), value, dtype, python.unread);
 }
 
 PyObject* strong_dtype(PyTypeObject* kind) {
-    static Reference* const strong = reference_of("STRONG");
-    return PyDict_GetItemWithError(strong->function, reinterpret_cast<PyObject*>(kind));
+    return PyDict_GetItemWithError(python.strong_dtypes, reinterpret_cast<PyObject*>(kind));
 }
 
 Ref python_number(PyObject* scalar) {

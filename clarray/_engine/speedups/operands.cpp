@@ -34,8 +34,7 @@ void append_place(std::string& key, PyObject* operand) {
 }
 
 bool is_aligned(long long offset, long long itemsize) {
-    static const long long alignment = told("ALIGNMENT");
-    return offset * itemsize % alignment == 0;
+    return offset * itemsize % python.alignment == 0;
 }
 
 bool is_aligned(PyObject* operand) { return is_aligned(as_wide(node.offset.of(operand)), itemsize_of(operand)); }
@@ -105,7 +104,6 @@ bool is_in_c_order(const Steps& steps, Py_ssize_t ndim) {
 // Whether the axes are the loops as they come, none turned round, moved, joined with the next or gone through in tiles: as
 // `collapse` and `tile_axis` in clarray._engine have it. The output's steps come first.
 bool are_loops(const StepsOfAll& all, const long long* extent, Py_ssize_t ndim) {
-    static const long long int_limit = told("INT_LIMIT");
     const Py_ssize_t last = ndim - 1;
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
         bool goes_on = false, goes_back = false, is_joined = axis > 0;
@@ -121,7 +119,7 @@ bool are_loops(const StepsOfAll& all, const long long* extent, Py_ssize_t ndim) 
         long long reach = 0;
         for (Py_ssize_t axis = 0; axis < ndim; ++axis) reach += std::abs(steps.of[axis]) * extent[axis];
         const bool is_turned = steps.of[last] != 0 && steps.of[last] != 1 && std::find(steps.of, steps.of + last, 1LL) != steps.of + last;
-        if (is_turned || reach >= int_limit) return false;
+        if (is_turned || reach >= python.int_limit) return false;
     }
     return true;
 }
@@ -175,7 +173,6 @@ bool take_extents(PyObject* root, const Place* target, long long itemsize, Opera
 // The length of what is reduced, where one axis is reduced to a number and a launch is for every length; else 0. As
 // `_place_runs` in clarray._engine.fused.reduce.launch: not where the axis is turned round, or reaches far.
 long long run_length(PyObject* root, const Operands& found) {
-    static const long long int_limit = told("INT_LIMIT");
     PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
     if (PyTuple_GET_SIZE(shape) != 1 || PyTuple_GET_SIZE(node.shape.of(root))) return 0;
     const long long length = as_wide(PyTuple_GET_ITEM(shape, 0));
@@ -188,13 +185,12 @@ long long run_length(PyObject* root, const Operands& found) {
         low = std::min(low, stride);
         high = std::max(high, stride);
     }
-    return (low < 0 && high <= 0) || std::max(high, -low) * length >= int_limit ? 0 : length;
+    return (low < 0 && high <= 0) || std::max(high, -low) * length >= python.int_limit ? 0 : length;
 }
 
 }  // namespace
 
 Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& found) {
-    static Reference* const marker = reference_of("CONST");
     std::string& key = found.key;
     key.push_back(EXPRESSION);
     append(key, as_long(node.sig.of(root)));
@@ -211,7 +207,7 @@ Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& fou
         found.nodes[found.distinct++] = operand;
         PyObject* of = node.memory.of(operand);
         if (of == Py_None) {
-            if (node.op.of(operand) != marker->function || !is_at_home(operand, found)) return Outcome::RARE;
+            if (node.op.of(operand) != python.const_op || !is_at_home(operand, found)) return Outcome::RARE;
             PyObject* value = node.value.of(operand);
             if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::RARE;
             key.push_back('c');

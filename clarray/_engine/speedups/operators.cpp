@@ -130,7 +130,6 @@ Ref fold_integers(const Dtype& dtype, char sign, long long a, long long b) {
 
 // What an operation of two known numbers gives; RARE for all that Python folds.
 Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
-    static Reference* const truth = reference_of("_BOOL");
     const Dtype* dtype = dtype_of(node.dtype.of(a));
     if (!dtype) return Outcome::FAILED;
     PyObject *mine = number_of(a, a), *theirs = number_of(other, a);
@@ -147,7 +146,7 @@ Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
         value = fold_integers(*dtype, self->folds, one, two);
     }
     if (!value) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
-    found = known_value(value.get(), PyBool_Check(value.get()) ? truth->function : node.dtype.of(a), known.device.of(a));
+    found = known_value(value.get(), PyBool_Check(value.get()) ? python.bool_dtype : node.dtype.of(a), known.device.of(a));
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 
@@ -180,7 +179,6 @@ bool lies_in_c_order(PyObject* of) {
 
 // ``x op= y``: into the memory of x, or, while it has none, as its new value, if that will lie as the old one.
 Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
-    static Reference* const write = reference_of("write");
     const bool pending = node.memory.of(a) == Py_None;
     if (is_selection(a) || is_selection(b)) return Outcome::RARE;
     if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::RARE;
@@ -195,7 +193,7 @@ Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* 
     }
     const Outcome stored = store(a, place_of(a), made.get());
     if (stored != Outcome::RARE) return stored;
-    return Ref::steal((*write)(a, made.get())) ? Outcome::DONE : Outcome::FAILED;
+    return Ref::steal(invoke(python.write, a, made.get())) ? Outcome::DONE : Outcome::FAILED;
 }
 
 // What an operator gives; RARE where its reference has to say it. For an operator in place the device's lock is held.
@@ -299,8 +297,8 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     Operator* self = reinterpret_cast<Operator*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     new (&self->rows) std::deque<Row>();
-    self->twin.call = call_operator;
     self->twin.reference = Py_NewRef(reference);
+    set_call(reinterpret_cast<PyObject*>(self), call_operator);
     self->find = Py_NewRef(find);
     self->reflected = reflected;
     self->integers_apart = apart;

@@ -15,12 +15,11 @@ struct Steps {
 
 Steps steps_of(PyObject* dtype, Py_ssize_t first, Py_ssize_t second) {
     static std::map<std::tuple<PyObject*, Py_ssize_t, Py_ssize_t>, Steps> all;
-    static Reference* const ask = reference_of("_steps_of");
     if (!dtype_of(dtype)) return {};  // which keeps it
     Steps& known = all[{dtype, first, second}];
     if (known.sum) return known;
     Ref ndims = Ref::steal(Py_BuildValue("(nn)", first, second));
-    Ref told = ndims ? Ref::steal((*ask)(dtype, ndims.get())) : Ref();
+    Ref told = ndims ? Ref::steal(invoke(python.vector_product_steps, dtype, ndims.get())) : Ref();
     if (told) known = {Py_NewRef(PyTuple_GET_ITEM(told.get(), 0)), Py_NewRef(PyTuple_GET_ITEM(told.get(), 1))};
     return known;
 }

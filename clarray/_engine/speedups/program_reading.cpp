@@ -55,39 +55,49 @@ bool read_share(PyObject* planned, Step& step) {
     return !PyErr_Occurred();
 }
 
+Ref attribute(PyObject* of, const char* name) { return Ref::steal(PyObject_GetAttrString(of, name)); }
+
+bool read_number(PyObject* from, const char* name, long long& number) {
+    Ref value = attribute(from, name);
+    if (value) number = as_wide(value.get());
+    return value && !PyErr_Occurred();
+}
+
 // A `KernelStep` of clarray._engine.runtime.steps.
 bool read_launch(PyObject* planned, PyObject* on, Step& step) {
-    const auto item = [planned](Py_ssize_t i) { return PyTuple_GET_ITEM(planned, i); };
     step.what = Step::LAUNCH;
-    step.kernel = Ref::share(item(0));
-    step.groups = Ref::share(item(1));
-    step.local = Ref::share(item(2));
-    Ref inline_queue = Ref::steal(PyObject_GetAttrString(on, "inline"));
-    if (!inline_queue) return false;
-    if (inline_queue.get() != Py_None) step.inline_bytes = as_wide(item(5));
-    step.is_of_operands = item(6) == Py_None;
-    if (!step.is_of_operands) step.nbytes = as_wide(item(6));
-    step.element_bytes = as_wide(item(7));
-    return !PyErr_Occurred() && read_sources(item(3), item(4), step) && read_share(item(8), step);
+    step.kernel = attribute(planned, "kernel");
+    step.groups = attribute(planned, "groups");
+    step.local = attribute(planned, "local");
+    const Ref letters = attribute(planned, "letters"), args = attribute(planned, "args"), share = attribute(planned, "share");
+    const Ref nbytes = attribute(planned, "nbytes"), inline_queue = attribute(on, "inline");
+    if (!step.kernel || !step.groups || !step.local || !letters || !args || !share || !nbytes || !inline_queue) return false;
+    if (inline_queue.get() != Py_None && !read_number(planned, "inline_bytes", step.inline_bytes)) return false;
+    step.is_of_operands = nbytes.get() == Py_None;
+    if (!step.is_of_operands) step.nbytes = as_wide(nbytes.get());
+    return read_number(planned, "element_bytes", step.element_bytes) && read_sources(letters.get(), args.get(), step) &&
+           read_share(share.get(), step);
 }
 
 // A `ReadStep`.
 bool read_read(PyObject* planned, Step& step) {
-    const char* kind = PyUnicode_AsUTF8(PyTuple_GET_ITEM(planned, 0));
     step.what = Step::READ;
     step.args.resize(1);
-    step.offset = Ref::share(PyTuple_GET_ITEM(planned, 2));
-    step.dtype = Ref::share(PyTuple_GET_ITEM(planned, 3));
-    step.value = Ref::share(PyTuple_GET_ITEM(planned, 4));
-    return kind && read_source(kind[0], PyTuple_GET_ITEM(planned, 1), step.args[0]);
+    step.offset = attribute(planned, "byte_offset");
+    step.dtype = attribute(planned, "dtype");
+    step.value = attribute(planned, "value");
+    const Ref letter = attribute(planned, "letter"), memory = attribute(planned, "memory");
+    const char* kind = letter ? PyUnicode_AsUTF8(letter.get()) : nullptr;
+    return step.offset && step.dtype && step.value && memory && kind && read_source(kind[0], memory.get(), step.args[0]);
 }
 
-// The classes of steps differ in how many fields they have.
 bool read_step(PyObject* planned, PyObject* on, Step& step) {
-    constexpr Py_ssize_t FIELDS_OF_LAUNCH = 9, FIELDS_OF_READ = 5;
-    switch (PyTuple_GET_SIZE(planned)) {
-        case FIELDS_OF_LAUNCH: return read_launch(planned, on, step);
-        case FIELDS_OF_READ: return read_read(planned, step);
+    const Ref name = attribute(planned, "kind");
+    const char* kind = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    if (!kind) return false;
+    switch (kind[0]) {
+        case 'l': return read_launch(planned, on, step);
+        case 'r': return read_read(planned, step);
         default: step.what = Step::WAIT; return true;
     }
 }
@@ -135,8 +145,6 @@ bool read_leaf(PyObject* capture, PyObject* leaf, Made& made) {
 
 // What a node of a pending result is, and what it is grown from before it; false where that cannot be done again.
 bool read_grown(PyObject* capture, PyObject* of, const Call& call, Program& program, std::vector<Ref>& known, size_t& number) {
-    static Reference* const constant = reference_of("CONST");
-    static Reference* const position = reference_of("INDEX");
     constexpr size_t MOST_NODES = 48;
     for (number = 0; number < known.size(); ++number)
         if (known[number].get() == of) return true;
@@ -155,12 +163,12 @@ bool read_grown(PyObject* capture, PyObject* of, const Call& call, Program& prog
             grown.number = grown.leaf.number;
         }
         fill_leaf(of, grown.leaf);
-    } else if (!grown.kind && operation == constant->function) {
+    } else if (!grown.kind && operation == python.const_op) {
         if (Py_TYPE(of) == known_type) return false;
         grown.kind = 'c';
         grown.value = Ref::share(node.value.of(of));
         grown.leaf.dtype = Ref::share(node.dtype.of(of));
-    } else if (!grown.kind && operation == position->function) {
+    } else if (!grown.kind && operation == python.index_op) {
         grown.kind = 'x';
         fill_leaf(of, grown.leaf);
     } else if (!grown.kind) {

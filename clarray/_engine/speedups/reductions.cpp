@@ -15,11 +15,10 @@ constexpr long ALL_AXES = LONG_MIN;
 PyObject* operation_of(PyObject* ufunc, PyObject* of, long axis, PyObject* axis_object) {
     using Key = std::tuple<PyObject*, PyObject*, Py_ssize_t, long>;
     static std::map<Key, PyObject*> rows;
-    static Reference* const ask = reference_of("_plain_reduction");
     const Key key{ufunc, node.dtype.of(of), PyTuple_GET_SIZE(node.shape.of(of)), axis};
     const auto found = rows.find(key);
     if (found != rows.end()) return Py_NewRef(found->second);
-    PyObject* operation = (*ask)(ufunc, of, axis_object);
+    PyObject* operation = invoke(python.plain_reduction, ufunc, of, axis_object);
     if (operation && rows.size() < MOST_ROWS) {
         Py_INCREF(ufunc);  // so that no other has its address
         Py_INCREF(node.dtype.of(of));
@@ -40,8 +39,7 @@ Ref shape_without(PyObject* shape, long axis) {
 
 // Whether a call says nothing that it would not do without.
 bool is_plain(PyObject* const* given, Py_ssize_t count) {  // dtype, out, keepdims, initial, where
-    static Reference* const no = reference_of("_NoValue");
-    PyObject* const usual[] = {Py_None, Py_None, Py_False, no->function, Py_True};
+    PyObject* const usual[] = {Py_None, Py_None, Py_False, python.no_value, Py_True};
     for (Py_ssize_t i = 0; i < count; ++i)
         if (given[i] != usual[i]) return false;
     return true;

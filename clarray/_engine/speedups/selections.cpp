@@ -15,8 +15,7 @@ struct Selected {
 bool may_be_read(PyObject* operand) { return (as_long(node.flags.of(operand)) & ~READONLY) == 0; }
 
 bool read_selection(PyObject* root, Selected& found) {
-    static Reference* const selection = reference_of("Selection");
-    if (Py_TYPE(root) != reinterpret_cast<PyTypeObject*>(selection->function) || node.memory.of(root) != Py_None) return false;
+    if (Py_TYPE(root) != reinterpret_cast<PyTypeObject*>(python.selection_type) || node.memory.of(root) != Py_None) return false;
     PyObject* args = node.args.of(root);
     if ((as_long(node.flags.of(root)) & ~READONLY) != MASKED || PyTuple_GET_SIZE(args) != 2) return false;
     found = {Ref::share(node.inputs.of(root)), Ref::share(PyTuple_GET_ITEM(args, 0)), Ref::share(PyTuple_GET_ITEM(args, 1))};
@@ -33,7 +32,6 @@ bool is_read_along(const Operands& found, long long size) {
 
 // As `Selection.become_selected`.
 bool become_selected(PyObject* root, PyObject* in, long long count) {
-    static Reference* const plain = reference_of("Node");
     static PyObject* const kind = PyUnicode_InternFromString("__class__");
     static PyObject* const one = Py_BuildValue("(i)", 1);
     Ref size = Ref::steal(PyLong_FromLongLong(count));
@@ -43,14 +41,13 @@ bool become_selected(PyObject* root, PyObject* in, long long count) {
     node.shape.put(root, shape.release());  // before others may take it for memory
     node.size.put(root, size.release());
     if (!become_leaf(root, in, one, true)) return false;
-    return PyObject_SetAttr(root, kind, plain->function) == 0;
+    return PyObject_SetAttr(root, kind, python.node_type) == 0;
 }
 
 // Let one work-item do all, with the device's lock held.
 Outcome select(PyObject* root, const Selected& of, Operands& found) {
-    static Reference* const ask = reference_of("plan_selection");
     if (!can_launch(found.device)) return Outcome::RARE;
-    const auto prepare = [&] { return Ref::steal((*ask)(found.device, of.value.get(), of.mask.get())); };
+    const auto prepare = [&] { return Ref::steal(invoke(python.plan_selection, found.device, of.value.get(), of.mask.get())); };
     std::shared_ptr<Program> program;
     const Outcome known = find_program(found, prepare, program);
     if (known != Outcome::DONE) return known;
@@ -71,8 +68,7 @@ Outcome select(PyObject* root, const Selected& of, Operands& found) {
     int64_t count;
     std::memcpy(&count, PyLong_AsVoidPtr(block.start.of(memory.block.of(counted))), sizeof count);
     if (!become_selected(root, in.get(), count)) return Outcome::FAILED;
-    static Reference* const remember = reference_of("remember_part");
-    const bool told = !is_integer(*dtype_of(node.dtype.of(root))) || Ref::steal((*remember)(root, of.value.get(), Py_True));
+    const bool told = !is_integer(*dtype_of(node.dtype.of(root))) || Ref::steal(invoke(python.remember_part, root, of.value.get(), Py_True));
     return told ? Outcome::DONE : Outcome::FAILED;
 }
 

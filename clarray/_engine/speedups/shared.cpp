@@ -55,13 +55,12 @@ bool visit(PyObject* of, Nodes& order, NodeSet& seen) {
 // Whether a node applies elementwise operations and constants to one reduction or transform, as `find_epilogue` and
 // `find_finish` have it; find that.
 bool find_fused(PyObject* of, PyObject* shape, PyObject*& fused) {
-    static Reference* const marker = reference_of("CONST");
     if (is_pass(of)) {
         if ((fused && fused != of) || !is_same_shape(node.shape.of(of), shape)) return false;
         fused = of;
         return true;
     }
-    if (node.op.of(of) == marker->function) return true;
+    if (node.op.of(of) == python.const_op) return true;
     PyObject* args = node.args.of(of);
     if (!is_pending(of) || !PyTuple_GET_SIZE(args)) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
@@ -71,10 +70,9 @@ bool find_fused(PyObject* of, PyObject* shape, PyObject*& fused) {
 
 // Whether a reader is another consumer than the graph in hand: one before it, perhaps.
 bool is_outside(PyObject* reader, const NodeSet& inside) {
-    static Reference* const selecting = reference_of("Selecting");
     Ref reading = referent_of(reader);
     if (reading && inside.contains(reading.get())) return false;
-    return reinterpret_cast<PyObject*>(Py_TYPE(reader)) != selecting->function;
+    return reinterpret_cast<PyObject*>(Py_TYPE(reader)) != python.non_consuming_ref;
 }
 
 bool is_read_outside(PyObject* of, const NodeSet& inside) {
@@ -92,14 +90,13 @@ bool has_transform(const Nodes& order) {
 }  // namespace
 
 Outcome compute_shared(PyObject* root, long long little) {
-    static Reference* const fuse_below = reference_of("fuse_below");
     Nodes order;
     NodeSet inside;
     if (!visit(root, order, inside)) return Outcome::RARE;
     PyObject* fused = nullptr;
     if (!find_fused(root, node.shape.of(root), fused)) {
         // which of them takes further operands, and whether they lie as it stores, Python finds out
-        if (has_transform(order)) return Ref::steal((*fuse_below)(root)) ? Outcome::DONE : Outcome::FAILED;
+        if (has_transform(order)) return Ref::steal(invoke(python.fuse_below, root)) ? Outcome::DONE : Outcome::FAILED;
         fused = nullptr;
     } else if (fused && !is_transform(fused) && !is_reduction(root) && bytes_read(root) <= little) {
         fused = nullptr;
@@ -157,8 +154,7 @@ std::vector<Ref> live_readers(PyObject* readers) {
 }
 
 bool pass_on(PyObject* readers, PyObject* in) {
-    static Reference* const graph_lock = reference_of("graph_lock");
-    const Held held(graph_lock->function);
+    const Held held(python.graph_lock);
     if (!held) return false;
     Ref theirs = Ref::share(memory.readers.of(in));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers); ++i) {
@@ -181,9 +177,8 @@ bool pass_on(PyObject* readers, PyObject* in) {
 }
 
 int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObject*)) {
-    static Reference* const graph_lock = reference_of("graph_lock");
     constexpr Py_ssize_t MANY = 16;  // that are looked at again and again
-    const Held held(graph_lock->function, false);  // whoever holds it may be about to write back what is in the list
+    const Held held(python.graph_lock, false);  // whoever holds it may be about to write back what is in the list
     const Py_ssize_t count = PyList_GET_SIZE(list);
     Py_ssize_t at = held ? count : 0;
     while (at && is_spent(PyList_GET_ITEM(list, at - 1))) --at;
@@ -194,8 +189,7 @@ int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObj
 
 // As `_mark_shared` in clarray._engine.expr.build.
 bool mark_shared(PyObject* of) {
-    static Reference* const graph_lock = reference_of("graph_lock");
-    const Held held(graph_lock->function);
+    const Held held(python.graph_lock);
     if (!held) return false;
     Nodes level;
     level.push_back(Ref::share(of));

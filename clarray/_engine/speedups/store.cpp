@@ -86,12 +86,11 @@ bool is_part_of(PyObject* pending, PyObject* root) {
 
 // Launch what computes a value into a place, with the device's lock held.
 Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands& found) {
-    static Reference* const ask = reference_of("plan_elementwise");
     const auto prepare = [&] {
         Ref offset = Ref::steal(PyLong_FromLongLong(target.offset)), strides = target.stride_tuple();
         if (!offset || !strides) return Ref();
         PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
-        return Ref::steal((*ask)(found.device, root, offset.get(), strides.get(), flat, all));
+        return Ref::steal(invoke(python.plan_elementwise, found.device, root, offset.get(), strides.get(), flat, all));
     };
     std::shared_ptr<Program> program;
     const Outcome known = find_program(found, prepare, program);

@@ -1,6 +1,8 @@
 // Twins as Python sees them: functions that are methods too, and say of themselves what their reference says.
 #include "core.hpp"
 
+#include <vector>
+
 namespace clarray {
 
 namespace {
@@ -104,14 +106,39 @@ Ref new_twin_type(const TwinType& kind) {
     return Ref::steal(PyType_FromSpec(&spec));
 }
 
+namespace {
+
+// Twins that were made before Python is bound, and their calls.
+std::vector<std::pair<Ref, vectorcallfunc>>& waiting() {
+    static auto* const all = new std::vector<std::pair<Ref, vectorcallfunc>>;  // for good: Python may be gone at its end
+    return *all;
+}
+
+PyTypeObject* function_type() {
+    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(new_twin_type({sizeof(Twin)}).release());
+    return type;
+}
+
+}  // namespace
+
+void set_call(PyObject* twin, vectorcallfunc call) {
+    of(twin)->call = python.is_bound ? call : reference_called;
+    if (!python.is_bound) waiting().emplace_back(Ref::share(twin), call);
+}
+
+void start_twins() {
+    for (auto& [twin, call] : waiting()) of(twin.get())->call = call;
+    waiting().clear();
+}
+
+bool is_twin(PyObject* object) { return Py_TYPE(object) == function_type(); }
+
 Ref new_twin(vectorcallfunc call, PyObject* reference) {
-    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(
-        new_twin_type({sizeof(Twin)}).release());
+    PyTypeObject* const type = function_type();
     Ref made = type ? Ref::steal(type->tp_alloc(type, 0)) : Ref();
     if (!made) return made;
-    Twin* twin = reinterpret_cast<Twin*>(made.get());
-    twin->call = call;
-    twin->reference = Py_NewRef(reference);
+    of(made.get())->reference = Py_NewRef(reference);
+    set_call(made.get(), call);
     return made;
 }
 

@@ -30,7 +30,7 @@ from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import accelerated, core, known_to_core, recorded, recorded_writes, references
+from clarray._engine.speedups import accelerated, core, recorded, recorded_writes, references
 from clarray._engine.writing import hand_over, write
 from clarray._numpy.indexing import gathering, index_arrays, masking
 
@@ -442,9 +442,9 @@ def _check_values(values: Node) -> None:
         )
 
 
-# What the core goes on with where it does not read or write by itself.
-known_to_core("recorded_getitem", recorded(references["getitem"]))
-known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
+# The core calls these for all that it does not read or write by itself.
+captured_getitem = recorded(references["getitem"])
+captured_setitem = recorded_writes(references["setitem"])
 
 
 @recorded_writes

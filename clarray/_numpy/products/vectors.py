@@ -18,7 +18,7 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.ufuncs import exact_product_loop, find_loop
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import accelerated, called_by_core
+from clarray._engine.speedups import accelerated
 
 _steps: dict[Any, tuple[Any, Any]] = {}  # of a dtype and the numbers of axes: the multiplication, and the sum
 
@@ -32,8 +32,7 @@ def product_loop(dtype: np.dtype) -> Any:
     return find_loop(ufunc, (wide, wide), (wide,))
 
 
-@called_by_core
-def _steps_of(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, Any]:
+def vector_product_steps(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, Any]:
     ufunc = np.logical_or if dtype.kind == "b" else np.add
     axis = 1 if ndims == (2, 1) else 0
     op = reduction_op(fold_monoid(ufunc, wide_dtype(dtype)), (axis,), max(ndims), False)
@@ -60,7 +59,7 @@ def vector_product(a: Any, b: Any) -> DeviceArray | None:
     if ndims == (1, 2):
         view = view_of(a)
         left = make_view(a, View((shape[0], 1), (view.strides[0], 0), view.offset))._node
-    loop, op = _steps.get((dtype, ndims)) or _steps_of(dtype, ndims)
+    loop, op = _steps.get((dtype, ndims)) or vector_product_steps(dtype, ndims)
     node = build.reduction(op, (build.binary(loop, left, right),), shape[:-1] if ndims[1] == 1 else right.shape[1:])
     if Device.several:
         device_of(node.inputs)  # raises where they are on two

@@ -29,12 +29,11 @@ from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reductio
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.speedups import accelerated, called_by_core, known_to_core, recorded_growth
+from clarray._engine.speedups import accelerated, recorded_growth
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 _NO = np._NoValue
-known_to_core("_NoValue", _NO)
 _BOOL = np.dtype(bool)
 _EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
@@ -193,7 +192,7 @@ def ufunc_reduce(
         chosen = build.selected(node)
         first = node if chosen is None else chosen[0]
         if first.size and first.shape and (chosen is None or ufunc.identity is not None):
-            op = _plain_reduction(ufunc, first, None, chosen is not None)
+            op = plain_reduction(ufunc, first, None, chosen is not None)
             if op is not None:
                 return ufunc_calls.evaluate_if_eager(build.reduction(op, chosen or (node,), ()))
     try:
@@ -208,8 +207,7 @@ def ufunc_reduce(
 _plain: dict[tuple[np.ufunc, np.dtype, int, int | None, bool], Reduction | None] = {}
 
 
-@called_by_core
-def _plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool = False) -> Reduction | None:
+def plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool = False) -> Reduction | None:
     """The reduction of what is not empty over all axes or one that it has; None where it takes more than that."""
     key = (ufunc, node.dtype, len(node.shape), axis, masked)
     if key not in _plain:

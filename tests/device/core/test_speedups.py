@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._api.native_interface import NativeInterface
 from clarray._engine import speedups
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import graph_lock
 from clarray._engine.runtime import current_device
-from clarray._engine.speedups import called, references
+from clarray._engine.speedups import references
 
 from ..conftest import policy_in_force
 
@@ -171,11 +172,12 @@ def test_the_common_statements_are_the_cores() -> None:
         pytest.skip("elements are read and written at once where nothing is queued")
     x, y = (clarray.array(np.arange(1.0, 101, dtype=np.float32)).evaluate() for _ in range(2))
     u, v = (clarray.array(np.ones((40, 40))).evaluate() for _ in range(2))
+    interface = NativeInterface()
     names = (
-        *("getitem", "setitem", "evaluate", "binary", "nary", "reduction", "ufunc_reduce", "scalar", "computed_number"),
-        *("regrow", "pass_on", "write", "plan_elementwise", "plan_reduction"),
+        *("captured_getitem", "captured_setitem", "setitem", "evaluate", "binary", "nary", "plain_reduction", "scalar"),
+        *("computed_number", "regrow", "write", "plan_elementwise", "plan_reduction", "capture_call"),
     )
-    kept = {name: references.get(name) or called[name] for name in names}
+    functions = {name: references.get(name) or getattr(interface, name) for name in names}
 
     def statements() -> None:
         nonlocal x
@@ -204,13 +206,12 @@ def test_the_common_statements_are_the_cores() -> None:
     seen: list[str] = []
     for turn in range(6):
         if turn == 5:
-            for name in names:
-                speedups.core.adopt(name, lambda *given, name=name: seen.append(name) or kept[name](*given))
+            noting = {name: lambda *given, name=name: seen.append(name) or functions[name](*given) for name in names}
+            speedups.core.bind(interface._replace(**noting))
         try:
             statements()
         finally:
-            for name in names:
-                speedups.core.adopt(name, kept[name])
+            speedups.core.bind(interface)
     assert seen == []
 
 
@@ -387,12 +388,12 @@ def test_an_interrupt_leaves_no_reader_behind() -> None:
             raise KeyboardInterrupt
         return regrow(*given)
 
-    speedups.core.adopt("regrow", interrupted)
+    speedups.core.bind(NativeInterface(regrow=interrupted))
     try:
         with pytest.raises(KeyboardInterrupt):
             y.evaluate()
     finally:
-        speedups.core.adopt("regrow", regrow)
+        speedups.core.bind(NativeInterface())
     assert len(calls) == 2
     y[:] = 7
     x[:] = 9

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._api.native_interface import NativeInterface
 from clarray._engine import speedups
 from clarray._engine.launch.kernel_cache import Launch, kernel_cache_of
 
@@ -98,13 +99,13 @@ def test_a_value_that_could_not_be_written_is_what_it_was(monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(Launch, "run", refuse)
         if speedups.core is not None:
-            speedups.core.adopt("plan_elementwise", refuse)
+            speedups.core.bind(NativeInterface(plan_elementwise=refuse))
         try:
             with pytest.raises(MemoryError):
                 u[:] = value
         finally:
             if speedups.core is not None:
-                speedups.core.adopt("plan_elementwise", speedups.called["plan_elementwise"])
+                speedups.core.bind(NativeInterface())
     u[3] = 100
     assert value.tolist() == [3 * n for n in range(20)]
     assert u.tolist() == [100 if n == 3 else n for n in range(20)]

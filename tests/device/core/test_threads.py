@@ -266,7 +266,7 @@ def test_a_value_that_a_write_evaluates_while_it_grows() -> None:
     x = clarray.ones(8, np.float32)
     total = (x + 1).sum()
     x[...] = 5  # evaluates what reads x
-    build._grow_again(total._node)  # what the growing thread does when it sees that x has changed
+    build.rebuild(total._node)  # what the growing thread does when it sees that x has changed
     assert float(total) == 16
     assert float((total + 1).sum()) == 17
 

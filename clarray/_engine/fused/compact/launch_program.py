@@ -5,14 +5,12 @@ from __future__ import annotations
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.compact.launch import COUNT_BYTES, prepare_compact
-from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.launch.kernel_cache import kernel_cache_of
+from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import OPERANDS, OUTPUT, SIZE, TEMPORARY, KernelStep
-from clarray._engine.speedups import called_by_core
 
 
-@called_by_core
 @planned_at_once
 def plan_selection(device: Device, value: Node, mask: Node) -> ExpressionProgram | None:
     """Return the program of a selection by one work-item. None if many do it, or the host cannot read the count.

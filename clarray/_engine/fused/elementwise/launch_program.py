@@ -12,10 +12,8 @@ from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import LOOPS, OPERANDS, OUTPUT, OUTPUT_OFFSET, SIZE, KernelStep, WorkShare
-from clarray._engine.speedups import called_by_core
 
 
-@called_by_core
 @planned_at_once
 def plan_elementwise(
     device: Device, root: Node, offset: int, strides: Shape | None, flat: bool, every: bool

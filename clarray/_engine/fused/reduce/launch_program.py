@@ -12,14 +12,12 @@ from clarray._engine.fused.reduce.launch import prepared_for, run_limit
 from clarray._engine.fused.reduce.launch_first import awaited_reduction
 from clarray._engine.fused.reduce.prepare import EXTENT, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.launch.kernel_cache import kernel_cache_of
+from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import KEPT, LENGTH, NUMBER, OPERANDS, OUTPUT, OUTPUT_OFFSET, TEMPORARY, KernelStep
-from clarray._engine.speedups import called_by_core
 
 
-@called_by_core
 @planned_at_once
 def plan_reduction(device: Device, root: Node, run: bool) -> ExpressionProgram | None:
     """Return the program of a reduction in one launch. None if it takes two, or gives positions.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.backend import Backend, Compiled, Trials
+from clarray._engine.runtime.backends.backend import Backend, Compiled, MachineCode, Trials
 from clarray._engine.runtime.backends.pocl.backend import Pocl
 
-__all__ = ["BACKENDS", "Backend", "Compiled", "Trials", "backend_of"]
+__all__ = ["BACKENDS", "Backend", "Compiled", "MachineCode", "Trials", "backend_of"]
 
 _PLAIN, _POCL = Backend(), Pocl()
 BACKENDS = (_POCL,)  # that take part in the discovery

@@ -49,6 +49,19 @@ class Compiled:
             return None
 
 
+class MachineCode:
+    """The function of a kernel that runs one work-group, loaded as long as this lives.
+
+    Attributes
+    ----------
+    address : int
+    codes, places : bytes
+        How the kernel takes its arguments, see `Taken`.
+    """
+
+    __slots__ = ("address", "codes", "places")
+
+
 class Trials(NamedTuple):
     """The functions with which a backend compiles trial programs.
 

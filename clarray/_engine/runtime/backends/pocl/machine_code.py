@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from clarray._engine.runtime.backends.backend import MachineCode
 from clarray._engine.runtime.backends.pocl import program_files
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.limits import processors
-from clarray._engine.speedups import core, known_to_core, laid_out
+from clarray._engine.speedups import core
 
 _CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has none, nor a wheel of PoCL
 _FUNCTION = "_pocl_kernel_{}_workgroup"
@@ -41,8 +42,7 @@ _GROUPS = (3, 2)
 _NUMBERS = np.array((-(2**40), 7), np.dtype([("first", np.int64), ("second", np.int32)], align=True))
 
 
-@laid_out
-class Code:
+class Code(MachineCode):
     """A kernel's function in a file of machine code, loaded as long as this lives.
 
     Parameters
@@ -60,7 +60,7 @@ class Code:
         It cannot be loaded, or has no such function.
     """
 
-    __slots__ = ("address", "codes", "places", "_handle")
+    __slots__ = ("_handle",)
 
     def __init__(self, file: Path, name: str, codes: bytes = b"", places: bytes = b"") -> None:
         library = ctypes.CDLL(str(file), mode=os.RTLD_NOW | os.RTLD_LOCAL)
@@ -144,7 +144,8 @@ def _called(code: Code) -> np.ndarray:
 
 def set_threads(compute_units: int) -> None:
     """Have the core share work among as many threads as the device has, the calling thread included."""
-    known_to_core("own_threads", processors(compute_units) - 1)
+    if core is not None:
+        core.set_own_threads(processors(compute_units) - 1)
 
 
 __all__ = ["PROBE", "Code", "is_callable", "load", "set_threads"]
