@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 25  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 26  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -70,7 +70,7 @@ def accelerated(function: Function) -> Function:
     references[function.__name__] = function
     if core is None:
         return function
-    twin: Function = core.twin(function)
+    twin: Function = core.native_function(function)
     return twin
 
 
@@ -113,7 +113,7 @@ def _standing_for(function: Function, repeatable: bool = False, grows: bool = Fa
     if core is None:
         return function
     kind = repeatable, grows, operands
-    found: Function = core.Recorded(function, *kind)
+    found: Function = core.Captured(function, *kind)
     _kinds[id(found)] = found, kind
     return found
 

@@ -6,7 +6,7 @@ namespace clarray {
 namespace {
 
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
-    return hide_own_frames(reference_called(self, arguments, flags, names));
+    return hide_own_frames(call_reference(self, arguments, flags, names));
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -14,7 +14,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     if (!PyArg_ParseTuple(args, "O", &reference)) return nullptr;
     PyObject* self = type->tp_alloc(type, 0);
     if (!self) return nullptr;
-    reinterpret_cast<Twin*>(self)->reference = Py_NewRef(reference);
+    reinterpret_cast<NativeFunction*>(self)->reference = Py_NewRef(reference);
     set_call(self, call);
     return self;
 }
@@ -39,7 +39,7 @@ PyObject* hide_own_frames_of_error() {
 }
 
 bool add_boundary_type(PyObject* module) {
-    Ref type = new_twin_type({sizeof(Twin), make});
+    Ref type = new_native_type({sizeof(NativeFunction), make});
     return type && PyModule_AddObjectRef(module, "Boundary", type.get()) == 0;
 }
 

@@ -1,4 +1,4 @@
-// The key of a call: all that Python goes by before it looks at elements.
+// The key of a call: all that Python depends on before it looks at elements.
 #include "captured.hpp"
 
 #include <cstring>
@@ -22,41 +22,41 @@ bool is_ufunc(PyObject* object) {
 }  // namespace
 
 template <typename Number>
-void Call::append(Number number) {
+void CallSignature::append(Number number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-void Call::add_pointer(PyObject* of) { append(of); }
+void CallSignature::add_pointer(PyObject* of) { append(of); }
 
-void Call::add_axes(PyObject* numbers) {
+void CallSignature::add_axes(PyObject* numbers) {
     const Py_ssize_t count = PyTuple_GET_SIZE(numbers);
     key.push_back(char(count));
     for (Py_ssize_t axis = 0; axis < count; ++axis) append(as_wide(PyTuple_GET_ITEM(numbers, axis)));
 }
 
-bool Call::is_at(PyObject* on) {
+bool CallSignature::is_at(PyObject* on) {
     if (device && device != on) return false;
     device = on;
     return true;
 }
 
-bool Call::is_aliased() const {
+bool CallSignature::is_aliased() const {
     for (size_t i = 0; i < memories.size(); ++i)
         if (leaves_[i] > 1 || memory.shared.of(memories[i].get()) == Py_True) return true;
     return false;
 }
 
-bool Call::is_read(size_t number) const { return has_other_readers(memories[number].get(), nullptr); }
+bool CallSignature::is_read(size_t number) const { return has_other_readers(memories[number].get(), nullptr); }
 
-bool Call::has_other_facts() const {
+bool CallSignature::has_other_facts() const {
     size_t count = 0;
     for (const Ref& each : memories)
         if (memory.facts.of(each.get()) != Py_None) count += size_t(PyDict_GET_SIZE(memory.facts.of(each.get())));
     return count > facts_.size();
 }
 
-// A Fact, or nothing.
-bool Call::add_fact(PyObject* fact) {
+// Add a Fact, or that there is none.
+bool CallSignature::add_fact(PyObject* fact) {
     key.push_back(fact ? 'k' : 'u');
     if (!fact) return !PyErr_Occurred();
     for (PyObject* seen : facts_)
@@ -65,14 +65,14 @@ bool Call::add_fact(PyObject* fact) {
     return add_sequence(fact, '(');
 }
 
-// What `fact_of` in clarray._engine.expr.bounds looks at.
-bool Call::add_facts(PyObject* leaf, PyObject* facts) {
+// Add what `fact_of` in clarray._engine.expr.bounds looks at.
+bool CallSignature::add_facts(PyObject* leaf, PyObject* facts) {
     PyObject* letter = letter_of(node.dtype.of(leaf));
     Ref place = letter ? Ref::steal(PyTuple_Pack(4, node.offset.of(leaf), node.shape.of(leaf), node.strides.of(leaf), letter)) : Ref();
     return place && add_fact(PyDict_GetItemWithError(facts, place.get())) && add_fact(PyDict_GetItemWithError(facts, letter));
 }
 
-bool Call::add_number(PyObject* value) {
+bool CallSignature::add_number(PyObject* value) {
     if (PyFloat_CheckExact(value)) {
         key.push_back('f');
         append(PyFloat_AS_DOUBLE(value));
@@ -89,7 +89,7 @@ bool Call::add_number(PyObject* value) {
     return !overflow;
 }
 
-bool Call::add_input(PyObject* input) {
+bool CallSignature::add_input(PyObject* input) {
     for (size_t number = 0; number < nodes_.size(); ++number) {
         if (nodes_[number] != input) continue;
         key.push_back('r');
@@ -123,9 +123,9 @@ bool Call::add_input(PyObject* input) {
         append(as_long(node.flags.of(input)));
         key.push_back(memory.shared.of(in) == Py_True ? 's' : 'o');
         key.push_back(memory.writeable.of(in) == Py_True ? 'w' : 'r');
-        append(as_wide(memory.nbytes.of(in)));  // what is known of a whole memory's values is told of all of it
+        append(as_wide(memory.nbytes.of(in)));  // a fact about a whole memory holds for all of it
         PyObject* facts = memory.facts.of(in);
-        if (tells_facts && facts != Py_None && !add_facts(input, facts)) return false;
+        if (has_facts && facts != Py_None && !add_facts(input, facts)) return false;
     }
     add_axes(node.shape.of(input));
     add_axes(node.strides.of(input));
@@ -133,9 +133,9 @@ bool Call::add_input(PyObject* input) {
     return true;
 }
 
-// The shapes of a tree, which do not all follow from those of its inputs; false where something else than operations on
-// elements, reductions and transforms is in it.
-bool Call::add_shapes(PyObject* pending) {
+// Add the shapes of a tree, which do not all follow from those of its inputs; false unless it consists of elementwise
+// operations, reductions and transforms.
+bool CallSignature::add_shapes(PyObject* pending) {
     PyObject* args = node.args.of(pending);
     if (node.memory.of(pending) != Py_None || !PyTuple_GET_SIZE(args)) return true;
     if (as_long(node.flags.of(pending)) & MASKED) return false;
@@ -147,7 +147,7 @@ bool Call::add_shapes(PyObject* pending) {
     return true;
 }
 
-bool Call::add_root(PyObject* root) {
+bool CallSignature::add_root(PyObject* root) {
     key.push_back('p');
     append(as_long(node.sig.of(root)));
     if (!add_shapes(root)) return false;
@@ -157,21 +157,20 @@ bool Call::add_root(PyObject* root) {
     return true;
 }
 
-bool Call::add_operand(PyObject* operand) {
+bool CallSignature::add_operand(PyObject* operand) {
     if (node.memory.of(operand) != Py_None || !PyTuple_GET_SIZE(node.args.of(operand))) return add_input(operand);
     const long flags = as_long(node.flags.of(operand));
     if (flags & ~long(EAGER | SHARED | REDUCES)) return false;
     append(flags);
-    // A pass of its own, or what others read too, is not computed while it is read; of what is shared below Python looks
-    // who reads it.
-    if (!grows && (flags & REDUCES || has_consumers(node.readers.of(operand)))) is_unsettled = true;
+    // A pass, and a value with other users, cannot be fused into the call. For shared values below, Python looks at their users.
+    if (!grows && (flags & REDUCES || has_consumers(node.readers.of(operand)))) needs_operands = true;
     else if (!grows && flags & SHARED) return false;
     for (PyObject* seen : nodes_)
         if (seen == operand) return false;
     return add_root(operand);
 }
 
-bool Call::add_sequence(PyObject* values, char kind) {
+bool CallSignature::add_sequence(PyObject* values, char kind) {
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(values);
     if (count > MOST_VALUES || depth_ == MOST_DEPTH) return false;
     key.push_back(kind);
@@ -183,7 +182,7 @@ bool Call::add_sequence(PyObject* values, char kind) {
     return true;
 }
 
-bool Call::add(PyObject* value) {
+bool CallSignature::add(PyObject* value) {
     PyTypeObject* kind = Py_TYPE(value);
     if (kind == array_type) {
         if (!has_node(value)) return false;

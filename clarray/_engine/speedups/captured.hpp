@@ -1,31 +1,31 @@
-// Calls whose launches Python has recorded, by what their operands are: the core makes the same launches again.
+// Captured calls: Python has noted the steps of a call, and the core runs them for each call of the same signature.
 #pragma once
 #include "operands.hpp"
 
 namespace clarray {
 
-// The operands of a call, and the key by which its replay is found: everything that Python goes by, but for the elements.
-class Call {
+// The signature of a call: its operands, and the key of its program. The key holds all that Python depends on, but the elements.
+class CallSignature {
 public:
-    // A value that is given; false where no replay is for such, perhaps with an error.
+    // Add an argument; false if no program is for such, perhaps with an error.
     bool add(PyObject* value);
-    // A pending node that is to be computed.
+    // Add a pending node that is to be evaluated.
     bool add_root(PyObject* root);
-    void add_pointer(PyObject* of);  // of an object that lives for good, or as long as what holds the key
+    void add_pointer(PyObject* of);  // an object that lives as long as the key
 
     std::string key;
-    bool is_whole = false;           // whether all of the call has been told
-    bool tells_facts = true;         // whether the key tells what is known of values
+    bool is_whole = false;           // whether the key holds all of the call
+    bool has_facts = true;           // whether the key holds what is known of values
     PyObject* device = nullptr;      // borrowed: that of the memories
     std::vector<Ref> memories;       // each once
-    std::vector<PyObject*> arrays;   // the arrays, in the order in which they are given; borrowed
-    std::vector<Ref> values;         // their nodes: another thread may give an array another one
-    std::vector<Ref> named;          // what the key tells by its address
+    std::vector<PyObject*> arrays;   // in the order of the arguments; borrowed
+    std::vector<Ref> values;         // their nodes: another thread may set an array another node
+    std::vector<Ref> named;          // objects whose addresses are in the key
     bool grows = false;              // whether the call only grows expressions from its operands
-    bool is_unsettled = false;       // whether something pending among them has to be computed before the call
+    bool needs_operands = false;     // whether pending operands have to be evaluated before the call
     bool is_read(size_t number) const;  // whether a pending expression reads a memory
     bool is_aliased() const;         // whether an element may be that of two operands
-    bool has_other_facts() const;    // whether more is known of the memories' values than the key tells
+    bool has_other_facts() const;    // whether more is known of the values in the memories than the key holds
 
 private:
     bool add_sequence(PyObject* values, char kind);
@@ -43,38 +43,38 @@ private:
     bool add_fact(PyObject* fact);
 
     std::vector<size_t> leaves_;     // how many of them lie in each memory
-    std::vector<PyObject*> facts_;   // what is known of values, as far as the key tells it
+    std::vector<PyObject*> facts_;   // what is known of values, as the key has it
     int depth_ = 0;
 };
 
-// One call of a function whose calls are recorded.
-struct Recordable {
-    PyObject *twin, *function;  // what stands for it, and itself
+// A call of a function that is captured.
+struct CapturableCall {
+    PyObject *native, *function;  // the native function, and the Python function that it stands for
     PyObject* const* args;
     size_t flags;
     PyObject* names;
-    bool repeatable;  // whether doing it once more changes nothing, though it writes
-    bool grows;       // whether it only grows expressions from its operands
-    bool describe(Call& call) const;  // false where no replay is for such, perhaps with an error
+    bool repeatable;  // whether a second call would change nothing, though the call writes
+    bool grows;       // whether the call only grows expressions from its operands
+    bool describe(CallSignature& call) const;  // false where no program is for such, perhaps with an error
     Ref by_python() const { return Ref::steal(PyObject_Vectorcall(function, args, flags, names)); }
 };
 
-// Do a call as it was done before; RARE where Python has to. The lock of the device is held.
-Outcome replay(const Call& call, Ref& result);
+// Run the program of a call; FALLBACK if there is none, or it cannot run. The lock of the device is held.
+Outcome call_again(const CallSignature& call, Ref& result);
 
-// Whether a call has what is pending of its operands computed before.
-bool settles(const Call& call);
+// Whether the pending operands of such calls are evaluated first.
+bool operands_first(const CallSignature& call);
 
-// A call of Python's that is not replayed: counted, and recorded if it has been seen before.
-Ref record(Call& call, const Recordable& of);
+// Call the Python function. The call is counted, and captured if such a call has been seen before.
+Ref call_python(CallSignature& call, const CapturableCall& of);
 
-// Compute a pending node as it was computed before; `known` is whether there was one. Nothing below the node has to be
-// computed first, and the lock of its device is held.
-Outcome replay_evaluation(PyObject* root, bool& known);
+// Evaluate a pending node by its program; `known` is whether there is one. Nothing below the node has to be evaluated first,
+// and the lock of its device is held.
+Outcome evaluate_again(PyObject* root, bool& known);
 
-// The same, or have Python compute it.
-Outcome evaluate_recorded(PyObject* root);
+// The same, or have Python evaluate the node.
+Outcome evaluate_captured(PyObject* root);
 
-bool add_recorded_type(PyObject* module);
+bool add_captured_type(PyObject* module);
 
 }  // namespace clarray

@@ -1,4 +1,4 @@
-// Making the launches of a call again, and the table of those that have been recorded.
+// Running the programs of calls, and having Python capture new ones.
 #include "program.hpp"
 
 namespace clarray {
@@ -7,30 +7,30 @@ namespace {
 
 constexpr long MOST_MISSED = 8;  // values that turn out to be others, before a call is left to Python
 
-// Of a thread: whether it makes a call's launches again. What replays share is for one at a time, so a signal handler
-// that comes between them has Python do its calls, which are not recorded either.
-thread_local bool is_replaying = false;
+// Whether this thread runs the program of a call. Such programs share temporaries, so a signal handler that interrupts one
+// has Python do its calls, and they are not captured either.
+thread_local bool is_running = false;
 
-class Replaying {
+class Running {
 public:
-    Replaying() { is_replaying = true; }
-    ~Replaying() { is_replaying = false; }
+    Running() { is_running = true; }
+    ~Running() { is_running = false; }
 };
 
-Ref leaf_like(const Made& made, PyObject* in, PyObject* flags) {
+Ref leaf_like(const ResultSpec& made, PyObject* in, PyObject* flags) {
     const LeafPlace place{made.shape.get(), made.size.get(), made.offset.get(), made.strides.get(), made.contiguous};
     return new_leaf(in, place, {made.dtype.get(), made.signature.get(), flags});
 }
 
-// Have a copy of what is known of values be known of a memory.
+// Note a copy of what is known of values with a memory.
 bool put_facts(PyObject* in, PyObject* facts) {
     PyObject* copy = PyDict_Copy(facts);
     if (copy) memory.facts.put(in, copy);
     return copy;
 }
 
-// An index like another one.
-Ref new_index(const Grown& like) {
+// A new index node.
+Ref new_index(const ExprSpec& like) {
     static PyObject* const one = PyLong_FromLong(1);
     static PyObject* const zero = PyLong_FromLong(0);
     Ref made = blank_node(), readers = Ref::steal(PyList_New(0));
@@ -52,10 +52,10 @@ Ref new_index(const Grown& like) {
     return made;
 }
 
-Ref grow_one(const Grown& grown, const Call& call, const Temporaries& taken, const std::vector<Ref>& nodes) {
+Ref grow_one(const ExprSpec& grown, const CallSignature& call, const Temporaries& temporaries, const std::vector<Ref>& nodes) {
     switch (grown.kind) {
         case 'o': return Ref::share(call.values[grown.number].get());
-        case 't': return leaf_like(grown.leaf, taken[grown.number].get(), grown.flags.get());
+        case 't': return leaf_like(grown.leaf, temporaries[grown.number].get(), grown.flags.get());
         case 'c': return new_constant(grown.value.get(), grown.leaf.dtype.get());
         case 'x': return new_index(grown);
         case 'm': {
@@ -66,37 +66,37 @@ Ref grow_one(const Grown& grown, const Call& call, const Temporaries& taken, con
     }
     PyObject* operands[MOST_GROWN];
     for (size_t i = 0; i < grown.args.size(); ++i) operands[i] = nodes[grown.args[i]].get();
-    const Made& like = grown.leaf;
+    const ResultSpec& like = grown.leaf;
     return grow_alike(grown.operation.get(), operands, Py_ssize_t(grown.args.size()), like.signature.get(), like.dtype.get(),
                       like.shape.get(), like.size.get());
 }
 
 // Grow the expressions of pending results; false after an error.
-bool grow_all(const Program& program, const Call& call, const Temporaries& taken, std::vector<Ref>& nodes) {
-    for (const Grown& each : program.grown) {
-        nodes.push_back(grow_one(each, call, taken, nodes));
+bool grow_all(const Program& program, const CallSignature& call, const Temporaries& temporaries, std::vector<Ref>& nodes) {
+    for (const ExprSpec& each : program.grown) {
+        nodes.push_back(grow_one(each, call, temporaries, nodes));
         if (!nodes.back()) return false;
     }
     return true;
 }
 
-Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const std::vector<Ref>& nodes) {
+Ref made_of(const ResultSpec& made, const CallSignature& call, const Temporaries& temporaries, const std::vector<Ref>& nodes) {
     static PyObject* const zero = PyLong_FromLong(0);
     if (made.kind == 'v') return Ref::share(made.value.get());
     if (made.kind == 'g') return Ref::share(call.arrays[made.number]);
-    if (made.kind == 'p') return settle(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
-    Ref leaf = leaf_like(made, taken[made.number].get(), zero);
-    Ref found = leaf ? new_array(array_type, leaf.get()) : Ref();
-    if (found && made.facts && !put_facts(taken[made.number].get(), made.facts.get())) return {};
-    if (!found || !made.base) return found;
-    Ref base = made_of(*made.base, call, taken, nodes);
+    if (made.kind == 'p') return evaluate_if_costly(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
+    Ref leaf = leaf_like(made, temporaries[made.number].get(), zero);
+    Ref result = leaf ? new_array(array_type, leaf.get()) : Ref();
+    if (result && made.facts && !put_facts(temporaries[made.number].get(), made.facts.get())) return {};
+    if (!result || !made.base) return result;
+    Ref base = made_of(*made.base, call, temporaries, nodes);
     if (!base || !note_view(leaf.get())) return {};
-    array.base.set(found.get(), base.get());
-    return found;
+    array.base.set(result.get(), base.get());
+    return result;
 }
 
-// What a call tells of the values in its operands' memories; after writes nothing else is known of them.
-bool tell_facts(const Program& program, const Call& call) {
+// Note what a call shows of the values in its operands' memories; after writes nothing else is known of them.
+bool tell_facts(const Program& program, const CallSignature& call) {
     for (size_t i = 0; i < call.memories.size(); ++i) {
         PyObject* in = call.memories[i].get();
         if (!program.written.empty()) forget(in);
@@ -105,16 +105,16 @@ bool tell_facts(const Program& program, const Call& call) {
     return true;
 }
 
-Ref result_of(const Program& program, const Call& call, const Temporaries& taken) {
+Ref result_of(const Program& program, const CallSignature& call, const Temporaries& temporaries) {
     if (!tell_facts(program, call)) return {};
     std::vector<Ref> nodes;
-    if (!grow_all(program, call, taken, nodes)) return {};
-    if (program.container == '1') return made_of(program.made[0], call, taken, nodes);
+    if (!grow_all(program, call, temporaries, nodes)) return {};
+    if (program.container == '1') return made_of(program.made[0], call, temporaries, nodes);
     const Py_ssize_t count = Py_ssize_t(program.made.size());
     const bool is_list = program.container == '[';
     Ref all = Ref::steal(is_list ? PyList_New(count) : PyTuple_New(count));
     for (Py_ssize_t i = 0; all && i < count; ++i) {
-        Ref one = made_of(program.made[size_t(i)], call, taken, nodes);
+        Ref one = made_of(program.made[size_t(i)], call, temporaries, nodes);
         if (!one) return {};
         if (is_list) PyList_SET_ITEM(all.get(), i, one.release());
         else PyTuple_SET_ITEM(all.get(), i, one.release());
@@ -123,7 +123,7 @@ Ref result_of(const Program& program, const Call& call, const Temporaries& taken
 }
 
 // What is known of the values in each memory of the operands: copies, or None; fewer after an error.
-std::vector<Ref> facts_of(const Call& call) {
+std::vector<Ref> facts_of(const CallSignature& call) {
     std::vector<Ref> all;
     for (const Ref& each : call.memories) {
         PyObject* facts = memory.facts.of(each.get());
@@ -133,8 +133,9 @@ std::vector<Ref> facts_of(const Call& call) {
     return all;
 }
 
-// What a call has told of its operands' memories: of those where nothing has changed None. False after an error.
-bool read_facts(const Call& call, const std::vector<Ref>& before, Program& program) {
+// Read what a call has shown of the values in its operands' memories: None for memory of which it has shown nothing. False
+// after an error.
+bool read_facts(const CallSignature& call, const std::vector<Ref>& before, Program& program) {
     program.facts = facts_of(call);
     for (size_t i = 0; i < program.facts.size(); ++i) {
         if (!program.facts[i]) return false;
@@ -145,7 +146,7 @@ bool read_facts(const Call& call, const std::vector<Ref>& before, Program& progr
     return true;
 }
 
-// Whether a call that has been seen so often is recorded: at the second time, and ever more seldom where that fails.
+// Whether a call that has been seen so often is captured: the second one, and ever more seldom ones after failures.
 bool is_time(long seen) { return seen > 1 && (seen & (seen - 1)) == 0; }
 
 Ref tuple_of_refs(const std::vector<Ref>& all) {
@@ -167,81 +168,81 @@ bool arguments_of(PyObject* const* args, size_t flags, PyObject* names, Ref& pos
 }
 
 // Another call may replace a program while it runs.
-std::shared_ptr<Program> program_of(const Call& call) {
+std::shared_ptr<Program> program_of(const CallSignature& call) {
     const Entry* entry = call.device ? entry_of(call.device, call.key) : nullptr;
     return entry ? entry->program : nullptr;
 }
 
 // Count a call; whether it is to be captured.
-bool count_call(Call& call) {
+bool count_call(CallSignature& call) {
     Entry* entry = new_entry(call.device, call.key);
-    if (!entry) return true;  // Python makes the table then
+    if (!entry) return true;  // Python makes the table
     if (!entry->seen) entry->named = std::move(call.named);
     return is_time(++entry->seen);
 }
 
-void keep_program(const Call& call, std::shared_ptr<Program> made) {
+void keep_program(const CallSignature& call, std::shared_ptr<Program> made) {
     if (Entry* entry = entry_of(call.device, call.key)) entry->program = std::move(made);
 }
 
-// Have what is pending of such a call's operands computed before, from the next time on.
-void settle_next(const Call& call) {
-    if (Entry* entry = entry_of(call.device, call.key)) entry->settles = true;
+// Have the pending operands of such calls evaluated first, from the next call on.
+void evaluate_operands_next(const CallSignature& call) {
+    if (Entry* entry = entry_of(call.device, call.key)) entry->operands_first = true;
 }
 
-// Have the next call recorded that was to be this one: an error or an interrupt has ended it, or another is recorded now.
-void put_off(const Call& call) {
+// Have the next such call captured: an error or an interrupt has ended this one, or another call is captured now.
+void capture_next(const CallSignature& call) {
     if (Entry* entry = entry_of(call.device, call.key)) --entry->seen;
 }
 
-// Call Python under a recording; the second item is the recording, or None.
-Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, PyObject* named) {
+// Call Python under a capture; the second item is the capture, or None.
+Ref captured_call(const CallSignature& call, PyObject* function, PyObject* positional, PyObject* named) {
     const Entry* entry = entry_of(call.device, call.key);
     Ref inputs = tuple_of_refs(call.memories), seen = Ref::steal(PyLong_FromLong(entry ? entry->seen : 0));
     Ref both = inputs && seen ? Ref::steal(invoke(python.capture_call, function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
     if (both && PyTuple_GET_ITEM(both.get(), 1) != Py_NotImplemented) return both;
-    put_off(call);
+    capture_next(call);
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
 }
 
 // Run the program of a call, with memory for all of its results.
-Outcome run_for(Program& program, const Call& call, Temporaries& taken) {
-    const Replaying replaying;
+Outcome run_for(Program& program, const CallSignature& call, Temporaries& temporaries) {
+    const Running replaying;
     Frame frame{call.device, &call.memories};
     const Outcome done = run(program, frame, Refused::BY_PYTHON);
-    if (done == Outcome::RARE) ++program.missed;
+    if (done == Outcome::FALLBACK) ++program.missed;
     if (done != Outcome::DONE) return done;
-    for (const Made& made : program.made)
+    for (const ResultSpec& made : program.made)
         if (made.kind == 't' && !take_temporary(program, frame, made.number)) return Outcome::FAILED;
-    for (const Grown& grown : program.grown)
+    for (const ExprSpec& grown : program.grown)
         if (grown.kind == 't' && !take_temporary(program, frame, grown.number)) return Outcome::FAILED;
-    taken = std::move(frame.temporaries);
+    temporaries = std::move(frame.temporaries);
     return Outcome::DONE;
 }
 
 }  // namespace
 
-bool settles(const Call& call) {
+bool operands_first(const CallSignature& call) {
     const Entry* entry = entry_of(call.device, call.key);
-    return entry && entry->settles;
+    return entry && entry->operands_first;
 }
 
-Outcome replay(const Call& call, Ref& result) {
-    if (!can_launch(call.device)) return Outcome::RARE;
+Outcome call_again(const CallSignature& call, Ref& result) {
+    if (!can_launch(call.device)) return Outcome::FALLBACK;
     const std::shared_ptr<Program> program = program_of(call);
-    if (!program || program->missed > MOST_MISSED || is_replaying) return Outcome::RARE;
+    if (!program || program->missed > MOST_MISSED || is_running) return Outcome::FALLBACK;
     for (size_t number : program->written)
-        if (call.is_read(number)) return Outcome::RARE;
-    Temporaries taken;
-    const Outcome done = run_for(*program, call, taken);
+        if (call.is_read(number)) return Outcome::FALLBACK;
+    Temporaries temporaries;
+    const Outcome done = run_for(*program, call, temporaries);
     if (done != Outcome::DONE) return done;
-    result = result_of(*program, call, taken);
+    result = result_of(*program, call, temporaries);
     return result ? Outcome::DONE : Outcome::FAILED;
 }
 
-Ref record(Call& call, const Recordable& of) {
-    const bool is_plain = call.is_whole && can_launch(call.device) && !call.is_unsettled && !call.has_other_facts();
-    const bool is_due = is_plain && !is_replaying && count_call(call);
+Ref call_python(CallSignature& call, const CapturableCall& of) {
+    const bool is_plain = call.is_whole && can_launch(call.device) && !call.needs_operands && !call.has_other_facts();
+    const bool is_due = is_plain && !is_running && count_call(call);
     call.values.clear();  // Python counts who holds a pending value
     if (!is_due) return of.by_python();
     Ref positional, named;
@@ -249,29 +250,29 @@ Ref record(Call& call, const Recordable& of) {
     std::vector<bool> is_read;
     for (size_t i = 0; i < call.memories.size(); ++i) is_read.push_back(call.is_read(i));
     const std::vector<Ref> facts = facts_of(call);
-    Call before, after;  // what is known of values may be more
-    before.tells_facts = after.tells_facts = false;
-    const bool told = of.describe(before);
+    CallSignature before, after;  // without what is known of values, of which there may be more
+    before.has_facts = after.has_facts = false;
+    const bool is_described = of.describe(before);
     before.values.clear();
-    Ref both = recorded_call(call, of.function, positional.get(), named.get());
+    Ref both = captured_call(call, of.function, positional.get(), named.get());
     if (!both) return {};
     Ref result = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
-    PyObject* recording = PyTuple_GET_ITEM(both.get(), 1);
-    if (recording == Py_None) return result;
-    // What has become of the operands is not recorded; nor is what another thread has made of them.
-    const bool same = told && of.describe(after) && after.key == before.key;
+    PyObject* capture = PyTuple_GET_ITEM(both.get(), 1);
+    if (capture == Py_None) return result;
+    // No step holds what the call, or another thread, has made of the operands.
+    const bool same = is_described && of.describe(after) && after.key == before.key;
     if (PyErr_Occurred()) return {};
     if (!same) {
-        settle_next(call);
+        evaluate_operands_next(call);
         return result;
     }
     call.values = std::move(after.values);
-    std::shared_ptr<Program> made = read_call(recording, result.get(), call, of.repeatable);
+    std::shared_ptr<Program> made = read_call(capture, result.get(), call, of.repeatable);
     if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};
     if (!made) return result;
     for (size_t number : made->written) {
         if (!is_read[number]) continue;
-        settle_next(call);  // what reads it may be pending operands
+        evaluate_operands_next(call);  // its users may be pending operands
         return result;
     }
     keep_program(call, std::move(made));
@@ -280,50 +281,50 @@ Ref record(Call& call, const Recordable& of) {
 
 namespace {
 
-// Tell a call of a node that is to be computed.
-bool describe_evaluation(PyObject* root, Call& call) {
+// The signature of an evaluation.
+bool describe_evaluation(PyObject* root, CallSignature& call) {
     call.key.push_back(EVALUATION);
     return call.add_root(root) && call.device && can_launch(call.device);
 }
 
-Outcome replay_evaluation_of(PyObject* root, const Call& call, bool& known) {
+Outcome run_evaluation(PyObject* root, const CallSignature& call, bool& known) {
     const std::shared_ptr<Program> program = program_of(call);
-    known = program && program->missed <= MOST_MISSED && !is_replaying;
-    if (!known) return Outcome::RARE;
-    Temporaries taken;
-    const Outcome done = run_for(*program, call, taken);
+    known = program && program->missed <= MOST_MISSED && !is_running;
+    if (!known) return Outcome::FALLBACK;
+    Temporaries temporaries;
+    const Outcome done = run_for(*program, call, temporaries);
     if (done != Outcome::DONE) return done;
-    const Made& made = program->made[0];
-    return become_leaf(root, taken[made.number].get(), made.strides.get(), made.contiguous) ? Outcome::DONE : Outcome::FAILED;
+    const ResultSpec& made = program->made[0];
+    return become_leaf(root, temporaries[made.number].get(), made.strides.get(), made.contiguous) ? Outcome::DONE : Outcome::FAILED;
 }
 
-// Have Python compute a node, and record it if such a one has been computed before.
-Outcome record_evaluation(PyObject* root, Call& call) {
-    if (is_replaying || call.has_other_facts() || !count_call(call)) return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED;
+// Have Python evaluate a node, and capture that if such a node has been evaluated before.
+Outcome capture_evaluation(PyObject* root, CallSignature& call) {
+    if (is_running || call.has_other_facts() || !count_call(call)) return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED;
     Ref positional = Ref::steal(PyTuple_Pack(1, root));
-    Ref both = positional ? recorded_call(call, python.evaluate, positional.get(), Py_None) : Ref();
+    Ref both = positional ? captured_call(call, python.evaluate, positional.get(), Py_None) : Ref();
     if (!both) return Outcome::FAILED;
-    PyObject* recording = PyTuple_GET_ITEM(both.get(), 1);
-    if (recording == Py_None) return Outcome::DONE;
-    if (auto made = read_evaluation(recording, root, call)) keep_program(call, std::move(made));
+    PyObject* capture = PyTuple_GET_ITEM(both.get(), 1);
+    if (capture == Py_None) return Outcome::DONE;
+    if (auto made = read_evaluation(capture, root, call)) keep_program(call, std::move(made));
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
 }
 
 }  // namespace
 
-Outcome replay_evaluation(PyObject* root, bool& known) {
-    Call call;
+Outcome evaluate_again(PyObject* root, bool& known) {
+    CallSignature call;
     known = false;
-    if (describe_evaluation(root, call)) return replay_evaluation_of(root, call, known);
-    return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (describe_evaluation(root, call)) return run_evaluation(root, call, known);
+    return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
 }
 
-Outcome evaluate_recorded(PyObject* root) {
-    Call call;
-    if (!describe_evaluation(root, call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+Outcome evaluate_captured(PyObject* root) {
+    CallSignature call;
+    if (!describe_evaluation(root, call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     bool known;
-    const Outcome done = replay_evaluation_of(root, call, known);
-    return done == Outcome::RARE ? record_evaluation(root, call) : done;
+    const Outcome done = run_evaluation(root, call, known);
+    return done == Outcome::FALLBACK ? capture_evaluation(root, call) : done;
 }
 
 }  // namespace clarray

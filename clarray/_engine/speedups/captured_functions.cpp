@@ -1,4 +1,4 @@
-// Functions whose calls are recorded: what stands for them looks for a replay, and calls them where there is none.
+// Captured functions: a call runs its program, or the Python function if there is none.
 #include "captured.hpp"
 
 #include <algorithm>
@@ -7,66 +7,66 @@ namespace clarray {
 
 namespace {
 
-struct Recorded {
-    Twin twin;
+struct Captured {
+    NativeFunction native;
     bool repeatable, grows;
-    int operands;  // arguments that are read only: the first ones
+    int operands;  // how many of the first arguments are only read
 };
 
-constexpr long long MOST_SETTLED = 1 << 20;  // elements that are computed before, rather than while they are read
+constexpr long long MOST_EVALUATED_FIRST = 1 << 20;  // elements of a pending operand that is evaluated first; the call reads a larger one as it is
 
-// Whether something pending takes no pass of its own to compute: the last one of a transform in it stores it.
+// Whether a pending operand takes no pass of its own: the last pass of a transform stores it.
 bool is_stored_by_transform(PyObject* pending) {
     if (!(as_long(node.flags.of(pending)) & REDUCES)) return false;
-    Ref found = Ref::steal(invoke(python.find_finish, pending));
-    return found && found.get() != Py_None;
+    Ref epilogue = Ref::steal(invoke(python.find_finish, pending));
+    return epilogue && epilogue.get() != Py_None;
 }
 
-// Compute what is pending of the operands, unless that is much and reading it computes it as well; false after an error.
-bool compute_operands(const Call& call) {
+// Evaluate the pending operands, except large ones that the call can read as they are; false after an error.
+bool compute_operands(const CallSignature& call) {
     for (PyObject* each : call.arrays) {
         Ref of = Ref::share(array.node.of(each));
         if (PyTuple_GET_SIZE(node.args.of(of.get())) == 0) continue;
-        if (as_wide(node.size.of(of.get())) > MOST_SETTLED && !is_stored_by_transform(of.get())) {
+        if (as_wide(node.size.of(of.get())) > MOST_EVALUATED_FIRST && !is_stored_by_transform(of.get())) {
             if (PyErr_Occurred()) return false;
             continue;
         }
         const Dtype* dtype = dtype_of(node.dtype.of(of.get()));
         if (!dtype) return false;
-        // what integers are computed from tells between which numbers they lie
+        // the range of integers follows from that of their operands
         if (is_integer(*dtype) ? !Ref::steal(invoke(python.evaluate_judged, of.get())) : !evaluate_node(of.get())) return false;
     }
     return true;
 }
 
-// Do a call as it was done before; RARE where Python has to.
-Outcome call_again(const Recordable& of, Call& call, Ref& result) {
+// Run the program of a call; FALLBACK if Python has to do it.
+Outcome repeat_call(const CapturableCall& of, CallSignature& call, Ref& result) {
     const Held held(device.lock.of(call.device));
     if (!held) return Outcome::FAILED;
     if (held.has_waited()) {  // another thread may have been at work until the lock was ours
-        call = Call();
-        if (!of.describe(call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+        call = CallSignature();
+        if (!of.describe(call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     }
-    return replay(call, result);
+    return call_again(call, result);
 }
 
-Ref called(const Recordable& of) {
-    Call call;
-    if (of.describe(call) && can_launch(call.device) && (call.is_unsettled || settles(call))) {
+Ref called(const CapturableCall& of) {
+    CallSignature call;
+    if (of.describe(call) && can_launch(call.device) && (call.needs_operands || operands_first(call))) {
         if (!compute_operands(call)) return {};
-        call = Call();
+        call = CallSignature();
         of.describe(call);
     }
     if (PyErr_Occurred()) return {};
     Ref result;
-    const Outcome done = call.is_whole ? call_again(of, call, result) : Outcome::RARE;
-    return done == Outcome::RARE ? record(call, of) : std::move(result);
+    const Outcome done = call.is_whole ? repeat_call(of, call, result) : Outcome::FALLBACK;
+    return done == Outcome::FALLBACK ? call_python(call, of) : std::move(result);
 }
 
-// Arguments of a call whose operands of the host are device arrays.
+// The arguments of a call, with device arrays in place of operands in host memory.
 class DeviceArguments {
 public:
-    // Whether there are operands to convert. A list alone is left to the function, which may have NumPy compute with it.
+    // Whether there are operands to convert. A single list is left to the function, which may compute by NumPy.
     static bool have_host(PyObject* const* args, Py_ssize_t operands) {
         for (Py_ssize_t i = 0; i < operands; ++i)
             if (reinterpret_cast<PyObject*>(Py_TYPE(args[i])) == python.ndarray_type || (operands > 1 && is_list(args[i]))) return true;
@@ -99,8 +99,8 @@ private:
     std::vector<Ref> made_;
 };
 
-PyObject* call_recorded(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    const Recorded* with = reinterpret_cast<Recorded*>(self);
+PyObject* call_captured(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    const Captured* with = reinterpret_cast<Captured*>(self);
     const Py_ssize_t count = PyVectorcall_NARGS(flags), operands = std::min<Py_ssize_t>(count, with->operands);
     return hide_own_frames(guarded([&]() -> PyObject* {
         DeviceArguments converted;
@@ -111,7 +111,7 @@ PyObject* call_recorded(PyObject* self, PyObject* const* args, size_t flags, PyO
             given = converted.data();
             flags &= ~PY_VECTORCALL_ARGUMENTS_OFFSET;
         }
-        const Recordable of{self, with->twin.reference, given, flags, names, with->repeatable, with->grows};
+        const CapturableCall of{self, with->native.reference, given, flags, names, with->repeatable, with->grows};
         return called(of).release();
     }));
 }
@@ -120,10 +120,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* reference;
     int repeatable, grows, operands;
     if (!PyArg_ParseTuple(args, "Oppi", &reference, &repeatable, &grows, &operands)) return nullptr;
-    Recorded* self = reinterpret_cast<Recorded*>(type->tp_alloc(type, 0));
+    Captured* self = reinterpret_cast<Captured*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
-    self->twin.reference = Py_NewRef(reference);
-    set_call(reinterpret_cast<PyObject*>(self), call_recorded);
+    self->native.reference = Py_NewRef(reference);
+    set_call(reinterpret_cast<PyObject*>(self), call_captured);
     self->repeatable = repeatable;
     self->grows = grows;
     self->operands = operands;
@@ -132,10 +132,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 
 }  // namespace
 
-bool Recordable::describe(Call& call) const {
+bool CapturableCall::describe(CallSignature& call) const {
     call.grows = grows;
     call.key.push_back(CALL);
-    call.add_pointer(twin);
+    call.add_pointer(native);
     const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
     call.key.push_back(char(count));  // a name may be a string that was given without one
     for (Py_ssize_t i = 0; i < count; ++i)
@@ -145,9 +145,9 @@ bool Recordable::describe(Call& call) const {
     return call.is_whole = call.device != nullptr;
 }
 
-bool add_recorded_type(PyObject* module) {
-    Ref type = new_twin_type({sizeof(Recorded), make});
-    return type && PyModule_AddObjectRef(module, "Recorded", type.get()) == 0;
+bool add_captured_type(PyObject* module) {
+    Ref type = new_native_type({sizeof(Captured), make});
+    return type && PyModule_AddObjectRef(module, "Captured", type.get()) == 0;
 }
 
 }  // namespace clarray

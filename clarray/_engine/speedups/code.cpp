@@ -25,7 +25,7 @@ void* start_of(const Argument& buffer) {
 }
 
 // Write arguments as a work-group takes them; false where one is for Python, or memory is not the host's.
-bool write_arguments(const char* codes, PyObject* places, const Argument* arguments, size_t count, Groups& to) {
+bool write_arguments(const char* codes, PyObject* places, const Argument* arguments, size_t count, LaunchGrid& to) {
     const auto put = [&to](size_t place, const void* value, size_t nbytes) {
         char* const at = value == to.numbers ? to.numbers : to.numbers + place * NUMBER_BYTES;  // the structure, or one
         if (value != to.numbers) std::memcpy(at, value, nbytes);
@@ -41,7 +41,7 @@ bool write_arguments(const char* codes, PyObject* places, const Argument* argume
 }
 
 // Write all of a launch; false where it has to be enqueued.
-bool write(const Run& run, const Argument* arguments, size_t count, Groups& to) {
+bool write(const Run& run, const Argument* arguments, size_t count, LaunchGrid& to) {
     PyObject* const from = run.seen->code.get();
     to.function = reinterpret_cast<Function>(PyLong_AsVoidPtr(code.address.of(from)));
     to.context = Context();
@@ -59,27 +59,27 @@ bool write(const Run& run, const Argument* arguments, size_t count, Groups& to) 
 
 Outcome run_code(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
     PyObject* const codes = code.codes.of(run.seen->code.get());
-    if (count > MOST_GIVEN || size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
+    if (count > MOST_GIVEN || size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::FALLBACK;
     // what is little is done at once, unless it would have to wait
     const bool alone = run.in_line && (rests(on) || device.called.of(on) != Py_True);
     const size_t threads = alone ? 0 : own_threads;
     if ((!threads || device.called.of(on) != Py_True) && !finish(on)) return Outcome::FAILED;
     if (threads) {
-        Groups* to;
+        LaunchGrid* to;
         const size_t most = run.nbytes < LARGE ? QUEUE_ROOM : MOST_LARGE_LAUNCHES;
         while (!(to = queue::begin(threads, most))) {
             Py_BEGIN_ALLOW_THREADS
             queue::wait_for_room(most);
             Py_END_ALLOW_THREADS
         }
-        if (!write(run, arguments, count, *to)) return Outcome::RARE;
+        if (!write(run, arguments, count, *to)) return Outcome::FALLBACK;
         queue::submit();
         device.pending.set(on, Py_True);
         device.called.set(on, Py_True);
         return Outcome::DONE;
     }
-    Groups groups;
-    if (!write(run, arguments, count, groups)) return Outcome::RARE;
+    LaunchGrid groups;
+    if (!write(run, arguments, count, groups)) return Outcome::FALLBACK;
     PyThreadState* const others = run.nbytes < HELD_BELOW ? nullptr : PyEval_SaveThread();
     groups.run(0, groups.count());
     if (others) PyEval_RestoreThread(others);
@@ -93,9 +93,9 @@ bool read_argument(PyObject* given, char code, Argument& argument) {
     static PyObject* const start = PyUnicode_InternFromString("start");
     argument = {given, 0, code == '*'};
     if (!argument.is_buffer) return true;
-    Ref found = Ref::steal(PyObject_GetAttr(given, start));
-    argument = {nullptr, found ? as_wide(found.get()) : 0, true};
-    return bool(found);
+    Ref address = Ref::steal(PyObject_GetAttr(given, start));
+    argument = {nullptr, address ? as_wide(address.get()) : 0, true};
+    return bool(address);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace clarray {
 
-// Run a kernel's work-groups by its machine code, which the run has seen; RARE where they have to be enqueued. The lock of
+// Run a kernel's work-groups by its machine code, which the run has seen; FALLBACK where they have to be enqueued. The lock of
 // the device is held.
 Outcome run_code(const Run& run, PyObject* device, const Argument* arguments, size_t count);
 

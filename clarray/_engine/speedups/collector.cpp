@@ -1,4 +1,4 @@
-// The garbage collector, off while any thread is in a block: the twin of `_Collector` in clarray._engine.threads. No signal
+// The garbage collector, off while any thread is in a block: the native implementation of `_Collector` in clarray._engine.threads. No signal
 // handler runs between the end of a block and the moment at which the collector is on again.
 #include "core.hpp"
 

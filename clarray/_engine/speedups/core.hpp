@@ -116,32 +116,32 @@ inline bool is_pass_type(PyTypeObject* kind) { return kind == reduction_type || 
 
 // What Python calls as a function and as a method. Its name, docstring and signature are its reference's.
 // Every type of such objects begins like this.
-struct Twin {
+struct NativeFunction {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject* reference;
     PyObject *module, *qualname;  // of a public function; null where they are the reference's
 };
 // Set what a call of such an object does; until Python is bound it calls the reference.
-void set_call(PyObject* twin, vectorcallfunc call);
-void start_twins();
-bool is_twin(PyObject* object);  // of a function, made by `new_twin`
-int traverse_twin(PyObject* object, visitproc visit, void* arg);
-void drop_twin(PyObject* object);
-PyObject* bind_twin(PyObject* self, PyObject* object, PyObject* type);
-PyObject* twin_attribute(PyObject* object, PyObject* name);
+void set_call(PyObject* native, vectorcallfunc call);
+void start_native_functions();
+bool is_native_function(PyObject* object);  // of a function, made by `new_native_function`
+int traverse_native(PyObject* object, visitproc visit, void* arg);
+void drop_native(PyObject* object);
+PyObject* bind_native(PyObject* self, PyObject* object, PyObject* type);
+PyObject* native_attribute(PyObject* object, PyObject* name);
 
 // What such types differ in.
-struct TwinType {
+struct NativeType {
     size_t size;
     newfunc make = nullptr;  // where Python makes them
-    destructor drop = drop_twin;
-    traverseproc traverse = traverse_twin;
-    getattrofunc attribute = twin_attribute;
-    descrgetfunc bind = bind_twin;
+    destructor drop = drop_native;
+    traverseproc traverse = traverse_native;
+    getattrofunc attribute = native_attribute;
+    descrgetfunc bind = bind_native;
     bool is_method = true;  // whether a call through an instance may skip `bind`
 };
-Ref new_twin_type(const TwinType& kind);
+Ref new_native_type(const NativeType& kind);
 
 inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
 inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
@@ -153,8 +153,8 @@ inline bool is_selection(PyObject* operand) { return as_long(node.flags.of(opera
 inline bool has_node(PyObject* of) { return array.node.of(of) != nullptr; }
 
 // What a call from Python gives: no exception of C++ may pass through it.
-template <typename Call>
-PyObject* guarded(const Call& call) {
+template <typename CallSignature>
+PyObject* guarded(const CallSignature& call) {
     try {
         return call();
     } catch (const std::bad_alloc&) {
@@ -177,12 +177,12 @@ private:
 // What a weak reference refers to; empty where that is gone.
 inline Ref referent_of(PyObject* reference) {
 #if PY_VERSION_HEX >= 0x030D0000
-    PyObject* found = nullptr;
-    PyWeakref_GetRef(reference, &found);
-    return Ref::steal(found);
+    PyObject* referent = nullptr;
+    PyWeakref_GetRef(reference, &referent);
+    return Ref::steal(referent);
 #else
-    PyObject* found = PyWeakref_GetObject(reference);
-    return found == Py_None ? Ref() : Ref::share(found);
+    PyObject* referent = PyWeakref_GetObject(reference);
+    return referent == Py_None ? Ref() : Ref::share(referent);
 #endif
 }
 
@@ -225,7 +225,7 @@ Ref new_constant(PyObject* value, PyObject* dtype);
 Ref constant_of(PyObject* number, PyObject* dtype);  // empty, without an error, where Python has to judge
 Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
 
-// Growing: the twins of clarray._engine.expr.build.
+// Growing: the native implementation of clarray._engine.expr.build.
 Ref grow_unary(PyObject* loop, PyObject* a);
 Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
 Ref grow_nary(PyObject* loop, PyObject* args);
@@ -247,9 +247,9 @@ int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObj
 // Tell what reads a pending node, that has come to be read by several, to look whether it is computed already.
 bool mark_shared(PyObject* node);
 
-// Evaluation: the twin of clarray._engine.evaluate.evaluate; false after an error.
+// Evaluation: the native implementation of clarray._engine.evaluate.evaluate; false after an error.
 bool evaluate_node(PyObject* node);
-bool settle(PyObject* node);  // what may not stay pending
+bool evaluate_if_costly(PyObject* node);  // what may not stay pending
 
 // A new array of a node; `kind` is DeviceArray or a class made from it.
 Ref new_array(PyTypeObject* kind, PyObject* node);
@@ -257,8 +257,8 @@ Ref new_array(PyTypeObject* kind, PyObject* node);
 bool is_same_shape(PyObject* one, PyObject* other);
 
 // A function of Python's that is called as `call` is, and hands what that does not know to its reference.
-Ref new_twin(vectorcallfunc call, PyObject* reference);
-PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names);
+Ref new_native_function(vectorcallfunc call, PyObject* reference);
+PyObject* call_reference(PyObject* native, PyObject* const* arguments, size_t flags, PyObject* names);
 
 // Remove clarray's frames from the error of a public call that has failed; its result otherwise.
 PyObject* hide_own_frames_of_error();  // null

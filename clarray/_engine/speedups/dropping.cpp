@@ -70,7 +70,7 @@ bool are_all(PyTypeObject* kind, const Slots&... slots) {
 Outcome give_back(PyObject* object) {
     PyObject* of = memory.block.of(object);
     PyObject* home = of ? block.home.of(of) : nullptr;
-    if (!home || !PyList_CheckExact(home) || as_wide(block.size.of(of)) >= python.checked_bytes) return Outcome::RARE;
+    if (!home || !PyList_CheckExact(home) || as_wide(block.size.of(of)) >= python.checked_bytes) return Outcome::FALLBACK;
     return PyList_Append(home, of) == 0 ? Outcome::DONE : Outcome::FAILED;
 }
 

@@ -1,4 +1,4 @@
-// Single elements of host memory, read and written at once: the twins of functions of clarray._core.elements, and of those
+// Single elements of host memory, read and written at once: the native implementation of functions of clarray._core.elements, and of those
 // that give a value of no axes as a number.
 #include "operands.hpp"
 
@@ -86,18 +86,18 @@ const char* mirrored_address(PyObject* in, long long offset, const Dtype& dtype)
     return at < 0 || at + dtype.itemsize > PyBytes_GET_SIZE(data) ? nullptr : PyBytes_AS_STRING(data) + at;
 }
 
-// Read an element of a leaf; RARE where it cannot be read at once, or not as one of Python's numbers with all its bits.
+// Read an element of a leaf; FALLBACK where it cannot be read at once, or not as one of Python's numbers with all its bits.
 Outcome read_element(PyObject* leaf, long long offset, Ref& value) {
     Ref in = Ref::share(node.memory.of(leaf)), on = Ref::share(memory.device.of(in.get()));
     const Dtype* dtype = dtype_of(node.dtype.of(leaf));
     if (!dtype) return Outcome::FAILED;
     const char* at = host_address(in.get(), offset, *dtype);
-    if (at && wait_for(on.get()) != Outcome::DONE) return Outcome::RARE;
+    if (at && wait_for(on.get()) != Outcome::DONE) return Outcome::FALLBACK;
     if (!at) at = mirrored_address(in.get(), offset, *dtype);
-    if (!at || !can_launch(on.get())) return Outcome::RARE;
+    if (!at || !can_launch(on.get())) return Outcome::FALLBACK;
     value = element_at(at, *dtype);
     if (value) return Outcome::DONE;
-    return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
 }
 
 // Whether a pending value is no more than the copy of an element of memory of a device's own, which is read there.
@@ -132,18 +132,18 @@ bool is_number(PyObject* of) {
 Outcome host_element(PyObject* leaf, long long offset, Ref& number) {
     Ref in = Ref::share(node.memory.of(leaf)), on = Ref::share(memory.device.of(in.get()));
     Ref elements = Ref::share(typed_elements(in.get(), node.dtype.of(leaf)));
-    if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
-    if (wait_for(on.get()) != Outcome::DONE || !can_launch(on.get())) return Outcome::RARE;
+    if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    if (wait_for(on.get()) != Outcome::DONE || !can_launch(on.get())) return Outcome::FALLBACK;
     number = Ref::steal(PySequence_GetItem(elements.get(), Py_ssize_t(offset)));
     return number ? Outcome::DONE : Outcome::FAILED;
 }
 
-Outcome known_element(PyObject* leaf, long long offset, Ref& found) {
+Outcome known_element(PyObject* leaf, long long offset, Ref& result) {
     Ref value;
     const Outcome read = read_element(leaf, offset, value);
     if (read != Outcome::DONE) return read;
-    found = known_value(value.get(), node.dtype.of(leaf), memory.device.of(node.memory.of(leaf)));
-    return found ? Outcome::DONE : Outcome::FAILED;
+    result = known_value(value.get(), node.dtype.of(leaf), memory.device.of(node.memory.of(leaf)));
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
 Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
@@ -151,40 +151,40 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     const Dtype* dtype = dtype_of(node.dtype.of(leaf));
     if (!dtype) return Outcome::FAILED;
     char* at = host_address(in.get(), offset, *dtype);
-    if (!at || !can_launch(on.get())) return Outcome::RARE;
+    if (!at || !can_launch(on.get())) return Outcome::FALLBACK;
     const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
     if (!held) return Outcome::FAILED;
-    if (wait_for(on.get()) != Outcome::DONE || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
+    if (wait_for(on.get()) != Outcome::DONE || has_other_readers(in.get(), nullptr)) return Outcome::FALLBACK;
     forget(in.get());
     if (put_element(at, *dtype, value)) return Outcome::DONE;
-    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(python.generic_type))) return Outcome::RARE;
+    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(python.generic_type))) return Outcome::FALLBACK;
     Ref elements = Ref::share(typed_elements(in.get(), node.dtype.of(leaf)));
-    if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     return PySequence_SetItem(elements.get(), Py_ssize_t(offset), value) ? Outcome::FAILED : Outcome::DONE;
 }
 
 Outcome place_number(PyObject* number) {
-    if (Py_TYPE(number) != known_type) return Outcome::RARE;
+    if (Py_TYPE(number) != known_type) return Outcome::FALLBACK;
     Ref on = Ref::share(known.device.of(number)), value = Ref::share(node.value.of(number));
     const Dtype* dtype = dtype_of(node.dtype.of(number));
     if (!dtype) return Outcome::FAILED;
     const Held held(device.lock.of(on.get()));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(number) != Py_None) return Outcome::DONE;
-    if (!can_launch(on.get()) || wait_for(on.get()) != Outcome::DONE) return Outcome::RARE;
+    if (!can_launch(on.get()) || wait_for(on.get()) != Outcome::DONE) return Outcome::FALLBACK;
     Ref in = allocate(on.get(), dtype->itemsize);
     if (!in) return Outcome::FAILED;
     char* at = host_address(in.get(), 0, *dtype);
-    if (!at || !put_element(at, *dtype, value.get())) return Outcome::RARE;
+    if (!at || !put_element(at, *dtype, value.get())) return Outcome::FALLBACK;
     return become_leaf(number, in.get(), empty_tuple, true) ? Outcome::DONE : Outcome::FAILED;
 }
 
 PyObject* computed_number(PyObject* root) {
     if (node.memory.of(root) == Py_None && is_computed_at_once(root)) {
         if (!evaluate_node(root)) return nullptr;
-        Ref found;
-        const Outcome read = known_element(root, as_wide(node.offset.of(root)), found);
-        if (read != Outcome::RARE) return found.release();
+        Ref number;
+        const Outcome read = known_element(root, as_wide(node.offset.of(root)), number);
+        if (read != Outcome::FALLBACK) return number.release();
     }
     return PyErr_Occurred() ? nullptr : invoke(python.computed_number, root);
 }
@@ -203,7 +203,7 @@ PyObject* scalar(PyObject* of, PyObject* kind) {
     }
     Ref number;
     const Outcome read = read_element(value.get(), as_wide(node.offset.of(value.get())), number);
-    return read == Outcome::RARE ? invoke(python.scalar, of, kind) : number.release();
+    return read == Outcome::FALLBACK ? invoke(python.scalar, of, kind) : number.release();
 }
 
 }  // namespace clarray

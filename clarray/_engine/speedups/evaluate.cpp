@@ -1,4 +1,4 @@
-// From a pending expression to memory: the twin of `evaluate` in clarray._engine.evaluate.
+// From a pending expression to memory: the native implementation of `evaluate` in clarray._engine.evaluate.
 #include "program.hpp"
 
 #include <algorithm>
@@ -76,43 +76,43 @@ Outcome run_into_new(PyObject* root, Program& program, Frame& frame) {
     if (!in) return Outcome::FAILED;
     frame.output = in.get();
     frame.size = size;
-    const Outcome done = run(program, frame, Refused::RARE);
+    const Outcome done = run(program, frame, Refused::FALLBACK);
     if (done != Outcome::DONE) return done;
     return become_leaf(root, in.get(), program) ? Outcome::DONE : Outcome::FAILED;
 }
 
 // Compute an elementwise node with the device's lock held.
-Outcome compute(PyObject* root, Operands& found) {
+Outcome compute(PyObject* root, Operands& operands) {
     static PyObject* const zero = PyLong_FromLong(0);
-    if (!can_launch(found.device)) return Outcome::RARE;
+    if (!can_launch(operands.device)) return Outcome::FALLBACK;
     const auto prepare = [&] {
-        PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
-        return Ref::steal(invoke(python.plan_elementwise, found.device, root, zero, Py_None, flat, all));
+        PyObject *flat = operands.flat ? Py_True : Py_False, *all = operands.extents ? Py_True : Py_False;
+        return Ref::steal(invoke(python.plan_elementwise, operands.device, root, zero, Py_None, flat, all));
     };
     std::shared_ptr<Program> program;
-    const Outcome known = find_program(found, prepare, program);
+    const Outcome known = find_program(operands, prepare, program);
     if (known != Outcome::DONE) return known;
-    if (as_wide(node.size.of(root)) > program->most_size) return Outcome::RARE;
-    Frame frame{found.device};
-    frame.operands = &found;
+    if (as_wide(node.size.of(root)) > program->most_size) return Outcome::FALLBACK;
+    Frame frame{operands.device};
+    frame.operands = &operands;
     return run_into_new(root, *program, frame);
 }
 
 // Compute a reduction in one launch, with the device's lock held.
-Outcome reduce(PyObject* root, Operands& found, long long run) {
-    if (!can_launch(found.device)) return Outcome::RARE;
-    const auto prepare = [&] { return Ref::steal(invoke(python.plan_reduction, found.device, root, run ? Py_True : Py_False)); };
-    std::shared_ptr<Program> program = program_of(found);
+Outcome reduce(PyObject* root, Operands& operands, long long run) {
+    if (!can_launch(operands.device)) return Outcome::FALLBACK;
+    const auto prepare = [&] { return Ref::steal(invoke(python.plan_reduction, operands.device, root, run ? Py_True : Py_False)); };
+    std::shared_ptr<Program> program = program_of(operands);
     if (!program) {  // what takes more than one launch has a program of its own shapes
         bool is_known;
-        const Outcome replayed = replay_evaluation(root, is_known);
+        const Outcome replayed = evaluate_again(root, is_known);
         if (is_known || replayed == Outcome::FAILED) return replayed;
-        const Outcome known = find_program(found, prepare, program);
+        const Outcome known = find_program(operands, prepare, program);
         if (known != Outcome::DONE) return known;
     }
-    if (run) found.nbytes += as_wide(node.size.of(root)) * itemsize_of(root);
-    Frame frame{found.device};
-    frame.operands = &found;
+    if (run) operands.nbytes += as_wide(node.size.of(root)) * itemsize_of(root);
+    Frame frame{operands.device};
+    frame.operands = &operands;
     frame.length = run;
     return run_into_new(root, *program, frame);
 }
@@ -134,20 +134,20 @@ bool is_one_launch(PyObject* root, long ignored) {
 
 // Compute a node whose graph holds nothing that has to be computed before.
 Outcome evaluate_alone(PyObject* root, long ignored) {
-    if (!is_one_launch(root, ignored)) return Outcome::RARE;
+    if (!is_one_launch(root, ignored)) return Outcome::FALLBACK;
     const bool reduces = Py_TYPE(node.op.of(root)) == reduction_type;
     Ref inputs = Ref::share(node.inputs.of(root));
-    Operands found;
+    Operands operands;
     long long run = 0;
-    const Outcome seen = reduces ? look_at_reduced(root, inputs.get(), found, run) : look_at(root, inputs.get(), found);
+    const Outcome seen = reduces ? build_reduction_key(root, inputs.get(), operands, run) : build_key(root, inputs.get(), operands);
     if (seen != Outcome::DONE) return seen;
-    const Held held(device.lock.of(found.device));
+    const Held held(device.lock.of(operands.device));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;  // another thread has computed it
-    if (node.inputs.of(root) != inputs.get() || !is_one_launch(root, ignored) || as_wide(node.size.of(root)) == 0) return Outcome::RARE;
-    if (reduces) return reduce(root, found, run);
-    end_key(root, found);
-    return compute(root, found);
+    if (node.inputs.of(root) != inputs.get() || !is_one_launch(root, ignored) || as_wide(node.size.of(root)) == 0) return Outcome::FALLBACK;
+    if (reduces) return reduce(root, operands, run);
+    finish_key(root, operands);
+    return compute(root, operands);
 }
 
 Outcome evaluate_fast(PyObject* root) {
@@ -157,25 +157,25 @@ Outcome evaluate_fast(PyObject* root) {
     if (operation != loop_type && !is_pass_type(operation)) return evaluate_selection(root);
     if (is_one_launch(root, 0)) {
         const Outcome done = evaluate_alone(root, 0);
-        if (done != Outcome::RARE) return done;
+        if (done != Outcome::FALLBACK) return done;
     }
     PyObject* on = device_of(root);
-    if (!on || as_long(node.flags.of(root)) & MASKED) return Outcome::RARE;
+    if (!on || as_long(node.flags.of(root)) & MASKED) return Outcome::FALLBACK;
     const Held held(device.lock.of(on));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;
-    if (!can_launch(on)) return Outcome::RARE;
+    if (!can_launch(on)) return Outcome::FALLBACK;
     if (!is_one_launch(root, EAGER)) {
         const Outcome shared = compute_shared(root, reduced_at_once(on));
         const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
-        if (done != Outcome::RARE || shared != Outcome::DONE) return done;
+        if (done != Outcome::FALLBACK || shared != Outcome::DONE) return done;
     }
-    return evaluate_recorded(root);
+    return evaluate_captured(root);
 }
 
 }  // namespace
 
-bool settle(PyObject* made) {
+bool evaluate_if_costly(PyObject* made) {
     const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= python.cost_limit;
     return may_wait || evaluate_node(made);
 }
@@ -185,7 +185,7 @@ bool evaluate_node(PyObject* root) {
     switch (evaluate_fast(root)) {
         case Outcome::DONE: return true;
         case Outcome::FAILED: return false;
-        case Outcome::RARE: break;
+        case Outcome::FALLBACK: break;
     }
     return bool(Ref::steal(invoke(python.evaluate, root)));
 }

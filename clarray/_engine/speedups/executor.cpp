@@ -150,12 +150,12 @@ Outcome launch(Step& step, const Frame& frame, Refused refused) {
     const Ref noted = Ref::share(step.noted.get());
     const Run run{step.kernel.get(), step.local.get(), in_line, in_line ? &step.seen_inline : &step.seen_main,
                   noted.get(), nbytes, step.dimensions, global, step.items};
-    const bool by_core = refused == Refused::RARE || can_launch(frame.device);
-    const Outcome done = by_core ? enqueue_run(run, frame.device, arguments.list, arguments.count) : Outcome::RARE;
-    return done == Outcome::RARE && refused == Refused::BY_PYTHON ? launch_by_python(step, arguments) : done;
+    const bool by_core = refused == Refused::FALLBACK || can_launch(frame.device);
+    const Outcome done = by_core ? enqueue_run(run, frame.device, arguments.list, arguments.count) : Outcome::FALLBACK;
+    return done == Outcome::FALLBACK && refused == Refused::BY_PYTHON ? launch_by_python(step, arguments) : done;
 }
 
-// Read a value that the program was captured with; RARE where it is another one now.
+// Read a value that the program was captured with; FALLBACK where it is another one now.
 Outcome check(const Step& step, const Frame& frame) {
     static PyObject* const read = PyUnicode_InternFromString("read_scalar");
     PyObject* given[] = {frame.device, memory_of(step.args[0], frame), step.offset.get(), step.dtype.get()};
@@ -164,8 +164,8 @@ Outcome check(const Step& step, const Frame& frame) {
     if (same) return same < 0 ? Outcome::FAILED : Outcome::DONE;
     // memory that the device keeps is zero between launches
     static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
-    if (step.args[0].kind != ArgSource::KEPT) return Outcome::RARE;
-    return Ref::steal(PyObject_CallMethodOneArg(frame.device, fill_zero, given[1])) ? Outcome::RARE : Outcome::FAILED;
+    if (step.args[0].kind != ArgSource::KEPT) return Outcome::FALLBACK;
+    return Ref::steal(PyObject_CallMethodOneArg(frame.device, fill_zero, given[1])) ? Outcome::FALLBACK : Outcome::FAILED;
 }
 
 Outcome wait(PyObject* on) {

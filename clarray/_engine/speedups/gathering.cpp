@@ -1,4 +1,4 @@
-// Reading few elements of host memory by an array of indices: the twin of `picked` in clarray._core.small_indexing.
+// Reading few elements of host memory by an array of indices: the native implementation of `picked` in clarray._core.small_indexing.
 #include "operands.hpp"
 
 #include <cstring>
@@ -20,9 +20,9 @@ bool copy_runs(const Gathering& g, char* to) {
     const long long extent = g.source.shape[0], size = g.index.size();
     long long at[MOST_AXES] = {}, element = 0;
     for (long long i = 0; i < size; ++i, to += g.run) {
-        Integer found;
-        std::memcpy(&found, g.by + element * (long long)sizeof found, sizeof found);
-        long long number = (long long)found;
+        Integer index;
+        std::memcpy(&index, g.by + element * (long long)sizeof index, sizeof index);
+        long long number = (long long)index;
         if (number < 0) number += extent;
         if (number < 0 || number >= extent) return false;  // also what is too large for a signed number
         const char* run = g.from + number * g.apart;
@@ -80,35 +80,35 @@ bool is_in_memory(PyObject* of) { return node.memory.of(of) != Py_None && !(as_l
 
 }  // namespace
 
-Outcome gather(PyObject* of, PyObject* key, Ref& found) {
+Outcome gather(PyObject* of, PyObject* key, Ref& result) {
     static PyObject* const zero = PyLong_FromLong(0);
-    if (Py_TYPE(of) != array_type || Py_TYPE(key) != array_type || !has_node(of) || !has_node(key)) return Outcome::RARE;
+    if (Py_TYPE(of) != array_type || Py_TYPE(key) != array_type || !has_node(of) || !has_node(key)) return Outcome::FALLBACK;
     Ref leaf = Ref::share(array.node.of(of)), index = Ref::share(array.node.of(key));
-    if (!is_in_memory(leaf.get()) || !is_in_memory(index.get())) return Outcome::RARE;
+    if (!is_in_memory(leaf.get()) || !is_in_memory(index.get())) return Outcome::FALLBACK;
     const Dtype *dtype = dtype_of(node.dtype.of(leaf.get())), *integer = dtype_of(node.dtype.of(index.get()));
     if (!dtype || !integer) return Outcome::FAILED;
-    if (!is_integer(*integer)) return Outcome::RARE;
-    if (!are_first_calls_on()) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!is_integer(*integer)) return Outcome::FALLBACK;
+    if (!are_first_calls_on()) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     PyObject *source_in = node.memory.of(leaf.get()), *index_in = node.memory.of(index.get());
     Ref on = Ref::share(memory.device.of(source_in));
-    if (memory.device.of(index_in) != on.get() || !can_launch(on.get())) return Outcome::RARE;
+    if (memory.device.of(index_in) != on.get() || !can_launch(on.get())) return Outcome::FALLBACK;
     Gathering g;
     g.source = place_of(leaf.get()), g.index = place_of(index.get()), g.integer = integer;
-    if (!lay_out(g, dtype->itemsize)) return Outcome::RARE;
+    if (!lay_out(g, dtype->itemsize)) return Outcome::FALLBACK;
     g.from = host_address(source_in, g.source.offset, *dtype), g.by = host_address(index_in, g.index.offset, *integer);
-    if (!g.from || !g.by) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!g.from || !g.by) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     const Held held(device.lock.of(on.get()));
     if (!held) return Outcome::FAILED;
-    if (wait_for(on.get()) != Outcome::DONE) return Outcome::RARE;
+    if (wait_for(on.get()) != Outcome::DONE) return Outcome::FALLBACK;
     Ref in = allocate(on.get(), g.made.size() * dtype->itemsize);
     if (!in) return Outcome::FAILED;
     char* to = host_address(in.get(), 0, *dtype);
-    if (!to || !copy(g, to)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;  // Python says what is out of bounds
+    if (!to || !copy(g, to)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;  // Python says what is out of bounds
     PyObject* of_dtype = node.dtype.of(leaf.get());
     PyObject* signature = leaf_signature(of_dtype);
     Ref made = signature ? placed_leaf(in.get(), g.made, {of_dtype, signature, zero}) : Ref();
-    found = made ? new_array(array_type, made.get()) : Ref();
-    return found ? Outcome::DONE : Outcome::FAILED;
+    result = made ? new_array(array_type, made.get()) : Ref();
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
 }  // namespace clarray

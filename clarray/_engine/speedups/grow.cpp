@@ -1,4 +1,4 @@
-// Growing expressions: the twins of `unary`, `binary`, `nary` and `reduction` in clarray._engine.expr.build.
+// Growing expressions: the native implementation of `unary`, `binary`, `nary` and `reduction` in clarray._engine.expr.build.
 #include "places.hpp"
 
 #include <algorithm>
@@ -190,8 +190,8 @@ PyObject* keep_structure(const Structure& key, Ref tuple) {
 PyObject* structure_of_loop(PyObject* operation, const OperandSpan& operands) {
     PyObject* code = loop.code.of(operation);
     const Structure key = key_of(as_long(code), operands);
-    const auto found = structures.find(key);
-    if (found != structures.end()) return found->second;
+    const auto entry = structures.find(key);
+    if (entry != structures.end()) return entry->second;
     Ref tuple = Ref::steal(PyTuple_New(1 + operands.count));
     if (!tuple) return nullptr;
     PyTuple_SET_ITEM(tuple.get(), 0, Py_NewRef(code));
@@ -202,8 +202,8 @@ PyObject* structure_of_loop(PyObject* operation, const OperandSpan& operands) {
 PyObject* structure_of_reduction(PyObject* operation, const OperandSpan& operands) {
     // by the address, which no code of a loop is: Python makes one object for each reduction, and keeps it
     const Structure key = key_of(long(reinterpret_cast<intptr_t>(operation)), operands);
-    const auto found = structures.find(key);
-    if (found != structures.end()) return found->second;
+    const auto entry = structures.find(key);
+    if (entry != structures.end()) return entry->second;
     PyObject *code = reduction.code.of(operation), *first = operands[0].sig.get();
     return keep_structure(key, Ref::steal(operands.count == 1 ? Py_BuildValue("(iOO)", -2, code, first)
                                                               : Py_BuildValue("(iOOO)", -2, code, first, operands[1].sig.get())));

@@ -1,4 +1,4 @@
-// What NumPy reads and makes where arrays lie, and new arrays: the twins of functions of clarray._core.small_operands,
+// What NumPy reads and makes where arrays lie, and new arrays: the native implementation of functions of clarray._core.small_operands,
 // and of `new_leaf` and `host_copy` in clarray._core.host_data.
 #include "operands.hpp"
 
@@ -48,21 +48,21 @@ Place place_in_c_order(const Py_buffer& view) {
 
 }  // namespace
 
-Outcome host_window(PyObject* of, Ref& found) {
+Outcome host_window(PyObject* of, Ref& result) {
     static PyObject* const reshape = PyUnicode_InternFromString("reshape");
-    if (is_selection(of)) return Outcome::RARE;
+    if (is_selection(of)) return Outcome::FALLBACK;
     if (node.memory.of(of) == Py_None && !evaluate_node(of)) return Outcome::FAILED;
-    if (node.contiguous.of(of) != Py_True) return Outcome::RARE;
+    if (node.contiguous.of(of) != Py_True) return Outcome::FALLBACK;
     PyObject* whole = typed_elements(node.memory.of(of), node.dtype.of(of));
-    if (!whole) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!whole) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     Ref shape = Ref::share(node.shape.of(of)), elements = Ref::share(whole);
-    found = part_of(elements.get(), as_wide(node.offset.of(of)), as_wide(node.size.of(of)));
-    if (found && PyTuple_GET_SIZE(shape.get()) != 1)
-        found = Ref::steal(PyObject_CallMethodOneArg(found.get(), reshape, shape.get()));
-    return found ? Outcome::DONE : Outcome::FAILED;
+    result = part_of(elements.get(), as_wide(node.offset.of(of)), as_wide(node.size.of(of)));
+    if (result && PyTuple_GET_SIZE(shape.get()) != 1)
+        result = Ref::steal(PyObject_CallMethodOneArg(result.get(), reshape, shape.get()));
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
-Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found) {
+Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& result) {
     static PyObject* const zero = PyLong_FromLong(0);
     static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
     constexpr long long MOST = 1LL << 40;  // elements
@@ -70,14 +70,14 @@ Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found) {
     const bool in_c_order = count == 3 || (PyUnicode_Check(given[3]) && PyUnicode_CompareWithASCIIString(given[3], "C") == 0);
     const Dtype* known = dtype_of(dtype);
     if (!known) return Outcome::FAILED;
-    if (!in_c_order || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > MOST_AXES || !can_launch(on)) return Outcome::RARE;
+    if (!in_c_order || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > MOST_AXES || !can_launch(on)) return Outcome::FALLBACK;
     Place place;
     place.ndim = PyTuple_GET_SIZE(shape);
     long long size = 1;
     for (Py_ssize_t axis = 0; axis < place.ndim; ++axis) {
         PyObject* extent = PyTuple_GET_ITEM(shape, axis);
         place.shape[axis] = PyLong_CheckExact(extent) ? as_wide(extent) : 0;
-        if (place.shape[axis] <= 0 || place.shape[axis] > MOST / size) return PyErr_Clear(), Outcome::RARE;
+        if (place.shape[axis] <= 0 || place.shape[axis] > MOST / size) return PyErr_Clear(), Outcome::FALLBACK;
         size *= place.shape[axis];
     }
     place.lay_in_c_order();
@@ -90,30 +90,30 @@ Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found) {
         else if (PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in.get()))) return Outcome::FAILED;
     }
     PyObject* signature = leaf_signature(dtype);
-    found = signature ? placed_leaf(in.get(), place, {dtype, signature, zero}) : Ref();
-    return found ? Outcome::DONE : Outcome::FAILED;
+    result = signature ? placed_leaf(in.get(), place, {dtype, signature, zero}) : Ref();
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
-Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& found) {
+Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& result) {
     static PyObject* const zero = PyLong_FromLong(0);
-    if (!can_launch(on)) return Outcome::RARE;
+    if (!can_launch(on)) return Outcome::FALLBACK;
     const Bytes bytes(value);
     if (!bytes) {
         PyErr_Clear();
-        return Outcome::RARE;
+        return Outcome::FALLBACK;
     }
-    if (bytes.view().ndim > MOST_AXES) return Outcome::RARE;
+    if (bytes.view().ndim > MOST_AXES) return Outcome::FALLBACK;
     Ref in = allocate(on, bytes.view().len);
     if (!in) return Outcome::FAILED;
     if (!finish(on)) return Outcome::FAILED;  // now that the block is ours: what is queued may have used it
     void* to = PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get())));
-    if (!to) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!to) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     std::memcpy(to, bytes.view().buf, size_t(bytes.view().len));
     PyObject* signature = leaf_signature(dtype);
     Ref leaf = signature ? placed_leaf(in.get(), place_in_c_order(bytes.view()), {dtype, signature, zero}) : Ref();
-    found = leaf ? new_array(array_type, leaf.get()) : Ref();
-    if (found && !bytes.view().ndim) array.no_number.set(found.get(), Py_True);
-    return found ? Outcome::DONE : Outcome::FAILED;
+    result = leaf ? new_array(array_type, leaf.get()) : Ref();
+    if (result && !bytes.view().ndim) array.no_number.set(result.get(), Py_True);
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
 }  // namespace clarray

@@ -6,7 +6,7 @@ namespace clarray {
 namespace {
 
 struct HostFallback {
-    Twin twin;
+    NativeFunction native;
     PyObject* theirs;  // NumPy's function
     bool binds;        // whether it becomes a method in a class, as NumPy's does
 };
@@ -24,24 +24,24 @@ PyObject* compute_by_numpy(PyObject* theirs, PyObject* const* arguments, size_t 
 }
 
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
-    PyObject* result = PyObject_Vectorcall(of(self)->twin.reference, arguments, flags, names);
+    PyObject* result = PyObject_Vectorcall(of(self)->native.reference, arguments, flags, names);
     if (result || !PyErr_ExceptionMatches(python.host_only_error)) return hide_own_frames(result);
     PyErr_Clear();
     return hide_own_frames(compute_by_numpy(of(self)->theirs, arguments, flags, names));
 }
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject* type) {
-    return of(self)->binds ? bind_twin(self, object, type) : Py_NewRef(self);
+    return of(self)->binds ? bind_native(self, object, type) : Py_NewRef(self);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(of(self)->theirs);
-    return traverse_twin(self, visit, arg);
+    return traverse_native(self, visit, arg);
 }
 
 void drop(PyObject* self) {
     Py_CLEAR(of(self)->theirs);
-    drop_twin(self);
+    drop_native(self);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -50,7 +50,7 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     if (!PyArg_ParseTuple(args, "OOp", &reference, &theirs, &binds)) return nullptr;
     PyObject* self = type->tp_alloc(type, 0);
     if (!self) return nullptr;
-    of(self)->twin.reference = Py_NewRef(reference);
+    of(self)->native.reference = Py_NewRef(reference);
     set_call(self, call);
     of(self)->theirs = Py_NewRef(theirs);
     of(self)->binds = binds;
@@ -60,10 +60,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 }  // namespace
 
 bool add_host_fallback_type(PyObject* module) {
-    TwinType kind = {sizeof(HostFallback), make, drop, traverse};
+    NativeType kind = {sizeof(HostFallback), make, drop, traverse};
     kind.bind = bind;
     kind.is_method = false;
-    Ref type = new_twin_type(kind);
+    Ref type = new_native_type(kind);
     return type && PyModule_AddObjectRef(module, "HostFallback", type.get()) == 0;
 }
 

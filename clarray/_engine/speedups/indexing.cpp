@@ -1,4 +1,4 @@
-// Reading and writing by plain keys: the twins of `getitem` and `setitem` in clarray._numpy.indexing.subscripts.
+// Reading and writing by plain keys: the native implementation of `getitem` and `setitem` in clarray._numpy.indexing.subscripts.
 #include "operands.hpp"
 #include "places.hpp"
 
@@ -54,15 +54,15 @@ struct Part {
     Place place;
 };
 
-Outcome part_of(PyObject* of, PyObject* key, Part& found) {
-    if (!has_node(of)) return Outcome::RARE;
-    found.leaf = Ref::share(array.node.of(of));
-    if (node.memory.of(found.leaf.get()) == Py_None) {
-        if (!is_computed_for(key, found.leaf.get())) return Outcome::RARE;
-        if (!evaluate_node(found.leaf.get())) return Outcome::FAILED;
+Outcome part_of(PyObject* of, PyObject* key, Part& part) {
+    if (!has_node(of)) return Outcome::FALLBACK;
+    part.leaf = Ref::share(array.node.of(of));
+    if (node.memory.of(part.leaf.get()) == Py_None) {
+        if (!is_computed_for(key, part.leaf.get())) return Outcome::FALLBACK;
+        if (!evaluate_node(part.leaf.get())) return Outcome::FAILED;
     }
-    found.in = Ref::share(node.memory.of(found.leaf.get()));
-    return index_plainly(found.leaf.get(), key, found.place);
+    part.in = Ref::share(node.memory.of(part.leaf.get()));
+    return index_plainly(part.leaf.get(), key, part.place);
 }
 
 // Whether an array is among what a key is made of.
@@ -73,7 +73,7 @@ bool names_arrays(PyObject* key) {
     return false;
 }
 
-Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
+Outcome get_plainly(PyObject* of, PyObject* key, Ref& result) {
     Part part;
     const Outcome is_known = part_of(of, key, part);
     if (is_known != Outcome::DONE) return is_known;
@@ -81,19 +81,19 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
     if (place.ndim) {
         Ref view = view_leaf(leaf.get(), place);
         if (!view || !note_view(view.get())) return Outcome::FAILED;
-        found = new_array(array_type, view.get());
-        if (!found) return Outcome::FAILED;
+        result = new_array(array_type, view.get());
+        if (!result) return Outcome::FAILED;
         PyObject* base = array.base.of(of);
-        array.base.set(found.get(), !base || base == Py_None ? of : base);
+        array.base.set(result.get(), !base || base == Py_None ? of : base);
         return Outcome::DONE;
     }
     const bool at_hand = elements_at_hand && PyTuple_GET_SIZE(node.shape.of(leaf.get())) && is_host_memory(in.get()) && !names_arrays(key);
-    if (at_hand) return host_element(leaf.get(), place.offset, found);
+    if (at_hand) return host_element(leaf.get(), place.offset, result);
     Ref number;
     const Outcome read = known_element(leaf.get(), place.offset, number);
     if (read != Outcome::DONE) return read;
-    found = new_array(array_type, number.get());
-    return found ? Outcome::DONE : Outcome::FAILED;
+    result = new_array(array_type, number.get());
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
 constexpr Py_ssize_t MOST_HOLDERS = 2;  // of a value that is computed where it is assigned: its array, and the assignment
@@ -113,7 +113,7 @@ bool become_copy(PyObject* value, PyObject* leaf, const Place& place) {
     return bool(copy);
 }
 
-bool is_in_c_order(const Place& place) {
+bool strides_descend(const Place& place) {
     long long last = LLONG_MAX;
     for (Py_ssize_t axis = 0; axis < place.ndim; ++axis) {
         const long long stride = place.strides[axis];
@@ -129,9 +129,9 @@ bool is_laid_out_alike(PyObject* value, const Place& place) {
     PyObject* inputs = node.inputs.of(value);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
         PyObject* input = PyTuple_GET_ITEM(inputs, i);
-        if (node.memory.of(input) != Py_None && !is_in_c_order(place_of(input))) return false;
+        if (node.memory.of(input) != Py_None && !strides_descend(place_of(input))) return false;
     }
-    return is_in_c_order(place);
+    return strides_descend(place);
 }
 
 // Write a number to every element of a place.
@@ -152,14 +152,14 @@ Outcome put_value(PyObject* leaf, const Place& place, PyObject* value) {
     if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) {
         const Dtype* dtype = dtype_of(node.dtype.of(leaf));
         if (!dtype) return Outcome::FAILED;
-        if (dtype->kind == 'c' || strong_dtype(Py_TYPE(value)) != node.dtype.of(leaf)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+        if (dtype->kind == 'c' || strong_dtype(Py_TYPE(value)) != node.dtype.of(leaf)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
         given = python_number(value);
         if (!given) return Outcome::FAILED;
         if (PyFloat_CheckExact(given.get()) && !PyFloat_Check(value) && std::isnan(PyFloat_AS_DOUBLE(given.get())))
-            return Outcome::RARE;  // a signalling NaN keeps its bits
+            return Outcome::FALLBACK;  // a signalling NaN keeps its bits
     }
     Ref number = constant_of(given.get(), node.dtype.of(leaf));
-    if (!number) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!number) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     return fill(leaf, place, std::move(number));
 }
 
@@ -168,19 +168,19 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     const Outcome is_known = part_of(of, key, part);
     if (is_known != Outcome::DONE) return is_known;
     const auto& [leaf, in, place] = part;
-    if (!is_writeable(leaf.get())) return Outcome::RARE;
+    if (!is_writeable(leaf.get())) return Outcome::FALLBACK;
     if (Py_TYPE(value) != array_type) return put_value(leaf.get(), place, value);
-    if (!has_node(value)) return Outcome::RARE;
+    if (!has_node(value)) return Outcome::FALLBACK;
     Ref given = Ref::share(array.node.of(value));
-    if (node.dtype.of(given.get()) != node.dtype.of(leaf.get()) || as_long(node.flags.of(given.get())) & MASKED) return Outcome::RARE;
+    if (node.dtype.of(given.get()) != node.dtype.of(leaf.get()) || as_long(node.flags.of(given.get())) & MASKED) return Outcome::FALLBACK;
     if (node.op.of(given.get()) == python.const_op && Py_TYPE(given.get()) == known_type) {
-        if (known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::RARE;
+        if (known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::FALLBACK;
         return put_value(leaf.get(), place, node.value.of(given.get()));
     }
     // Whoever holds the array goes on with a copy of what lies there now, so that it is computed once; what holds the node
     // itself is for Python.
     const bool pending = node.memory.of(given.get()) == Py_None, is_held = Py_REFCNT(value) > 1;
-    if (pending && (Py_REFCNT(given.get()) > MOST_HOLDERS || (is_held && !is_laid_out_alike(given.get(), place)))) return Outcome::RARE;
+    if (pending && (Py_REFCNT(given.get()) > MOST_HOLDERS || (is_held && !is_laid_out_alike(given.get(), place)))) return Outcome::FALLBACK;
     const bool is_copied = pending && (is_held || is_read_by(in.get(), given.get()));
     const Outcome stored = store(leaf.get(), place, given.get());
     if (stored != Outcome::DONE || !is_copied || node.memory.of(given.get()) != Py_None) return stored;
@@ -194,10 +194,10 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
 
 PyObject* get_item(PyObject* of, PyObject* key) {
     if (PyObject_TypeCheck(of, array_type)) {
-        Ref found;
-        Outcome outcome = get_plainly(of, key, found);
-        if (outcome == Outcome::RARE) outcome = gather(of, key, found);
-        if (outcome == Outcome::DONE) return found.release();
+        Ref result;
+        Outcome outcome = get_plainly(of, key, result);
+        if (outcome == Outcome::FALLBACK) outcome = gather(of, key, result);
+        if (outcome == Outcome::DONE) return result.release();
         if (outcome == Outcome::FAILED) return nullptr;
     }
     return invoke(python.captured_getitem, of, key);

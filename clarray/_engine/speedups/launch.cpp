@@ -116,7 +116,7 @@ bool rests(PyObject* on) {
 
 Outcome wait_for(PyObject* on) {
     if (rests(on)) return Outcome::DONE;
-    if (device.called.of(on) != Py_True) return Outcome::RARE;
+    if (device.called.of(on) != Py_True) return Outcome::FALLBACK;
     Py_BEGIN_ALLOW_THREADS
     queue::wait();
     Py_END_ALLOW_THREADS
@@ -158,21 +158,21 @@ Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, siz
     if (!find_code(run)) return Outcome::FAILED;
     if (run.seen->code) {
         const Outcome done = run_code(run, on, arguments, count);
-        if (done != Outcome::RARE) return done;
+        if (done != Outcome::FALLBACK) return done;
     }
     PyObject* use = (run.in_line ? kernel.in_line : kernel.main).of(run.kernel);
-    if (use == Py_None) return Outcome::RARE;
+    if (use == Py_None) return Outcome::FALLBACK;
     if (run.seen->bound != use) {
         const int known = PySet_Contains(bound.seen.of(use), run.local);
-        if (known <= 0) return known ? Outcome::FAILED : Outcome::RARE;
+        if (known <= 0) return known ? Outcome::FAILED : Outcome::FALLBACK;
         run.seen->bound = use;
     }
     Ref alive = Ref::share(use);
     PyObject* codes = bound.codes.of(use);
-    if (size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
+    if (size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::FALLBACK;
     if ((run.in_line || device.called.of(on) == Py_True) && !finish(on)) return Outcome::FAILED;
     void* to = pointer_of(bound.handle.of(use));
-    if (!set_arguments(to, PyBytes_AS_STRING(codes), bound.places.of(use), arguments, count)) return Outcome::RARE;
+    if (!set_arguments(to, PyBytes_AS_STRING(codes), bound.places.of(use), arguments, count)) return Outcome::FALLBACK;
     const bool was_idle = device.pending.of(on) == Py_False;
     if (!run.in_line) device.pending.set(on, Py_True);
     void* queue = pointer_of(bound.queue_handle.of(use));
@@ -180,7 +180,7 @@ Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, siz
     Py_BEGIN_ALLOW_THREADS
     status = enqueue(queue, to, run.dimensions, nullptr, run.global, run.items, 0, nullptr, nullptr);
     Py_END_ALLOW_THREADS
-    if (status) return Outcome::RARE;  // Python launches again, and says what is wrong
+    if (status) return Outcome::FALLBACK;  // Python launches again, and says what is wrong
     return run.in_line || limit_queue(on, arguments, count, was_idle ? 0 : run.nbytes) ? Outcome::DONE : Outcome::FAILED;
 }
 

@@ -113,7 +113,7 @@ bool pass_arguments(const char* codes, PyObject* places, const Argument* argumen
     return !together || bytes(last, structure, place_of(count));
 }
 
-enum class Outcome { DONE, RARE, FAILED };  // RARE: for the Python function; FAILED: an error is set
+enum class Outcome { DONE, FALLBACK, FAILED };  // FALLBACK: for the Python function; FAILED: an error is set
 
 // Hold a lock, if the acquiring raises no error.
 class Held {
@@ -149,7 +149,7 @@ struct Run {
 
 // Whether nothing is queued on a device; that the core's own queue has done all since is noted.
 bool rests(PyObject* device);
-// Wait for the core's queue; RARE where the device's own has something, which is for Python.
+// Wait for the core's queue; FALLBACK where the device's own has something, which is for Python.
 Outcome wait_for(PyObject* device);
 bool finish(PyObject* device);  // wait for either, until nothing is queued at the return; false after an error
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
@@ -160,7 +160,7 @@ inline void forget(PyObject* in) {
     if (memory.mirror.of(in) != Py_None) memory.mirror.set(in, Py_None);
 }
 
-// Return the block of a memory to the pool: the twin of `give_back` in clarray._engine.runtime.memory.
+// Return the block of a memory to the pool: the native implementation of `give_back` in clarray._engine.runtime.memory.
 Outcome give_back(PyObject* memory);
 
 // Have objects of a class that has been laid out be dropped by the core, where it knows all that they hold.

@@ -115,7 +115,7 @@ Outcome wait_in_queue(Lock* lock, Waiter* waiter, double seconds) {
         const bool is_interrupted = status == PY_LOCK_INTR && Py_MakePendingCalls() < 0;
         if (is_interrupted) return Outcome::FAILED;
         if (waiter->is_owner || take_at_once(lock)) return Outcome::DONE;
-        if (status == PY_LOCK_FAILURE) return Outcome::RARE;
+        if (status == PY_LOCK_FAILURE) return Outcome::FALLBACK;
     }
 }
 
@@ -128,7 +128,7 @@ bool let_go(Lock* lock) {
     return true;
 }
 
-// Take a lock that another thread holds: RARE if the time is over.
+// Take a lock that another thread holds: FALLBACK if the time is over.
 Outcome wait_for(Lock* lock, double seconds) {
     Waiter waiter{PyThread_allocate_lock(), PyThread_get_thread_ident(), Clock::now()};
     if (!waiter.gate) {
@@ -164,7 +164,7 @@ PyObject* acquire(PyObject* object, PyObject* args, PyObject* keywords) {
     double timeout = FOREVER;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|pd", const_cast<char**>(names), &blocking, &timeout)) return nullptr;
     Lock* self = reinterpret_cast<Lock*>(object);
-    const Outcome taken = take_at_once(self) ? Outcome::DONE : blocking ? wait_for(self, timeout) : Outcome::RARE;
+    const Outcome taken = take_at_once(self) ? Outcome::DONE : blocking ? wait_for(self, timeout) : Outcome::FALLBACK;
     return taken == Outcome::FAILED ? nullptr : PyBool_FromLong(taken == Outcome::DONE);
 }
 

@@ -10,7 +10,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 25;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 26;  // with the Python modules: __init__.py beside this file has the same number
 
 // claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
 // modules; another copy, of an import that was repeated, goes without.
@@ -22,18 +22,18 @@ PyObject* claim(PyObject*, PyObject*) {
 bool is_node(PyObject* object) { return PyObject_TypeCheck(object, node_type->tp_base); }
 
 PyObject* unary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 2 || names || !is_node(args[1])) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 2 || names || !is_node(args[1])) return call_reference(self, args, flags, names);
     return guarded([=] { return grow_unary(args[0], args[1]).release(); });
 }
 
 PyObject* binary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 3 || names || !is_node(args[1]) || !is_node(args[2]))
-        return reference_called(self, args, flags, names);
+        return call_reference(self, args, flags, names);
     return guarded([=] { return grow_binary(args[0], args[1], args[2]).release(); });
 }
 
 PyObject* nary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 2 || names || !PyTuple_CheckExact(args[1])) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 2 || names || !PyTuple_CheckExact(args[1])) return call_reference(self, args, flags, names);
     return guarded([=] { return grow_nary(args[0], args[1]).release(); });
 }
 
@@ -44,7 +44,7 @@ PyObject* grown_reduction(PyObject* self, PyObject* const* args, size_t flags, P
     const Py_ssize_t count = plain ? PyTuple_GET_SIZE(args[1]) : 0;
     plain = count == 1 || count == 2;
     for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_selection(PyTuple_GET_ITEM(args[1], i));
-    if (!plain) return reference_called(self, args, flags, names);
+    if (!plain) return call_reference(self, args, flags, names);
     return guarded([=] {
         PyObject* mask = count == 2 ? PyTuple_GET_ITEM(args[1], 1) : nullptr;
         return grow_reduction(args[0], PyTuple_GET_ITEM(args[1], 0), args[2], mask).release();
@@ -52,47 +52,47 @@ PyObject* grown_reduction(PyObject* self, PyObject* const* args, size_t flags, P
 }
 
 PyObject* evaluate(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
     return guarded([=] { return evaluate_node(args[0]) ? Py_NewRef(args[0]) : nullptr; });
 }
 
 PyObject* getitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 2 || names) return call_reference(self, args, flags, names);
     return hide_own_frames(guarded([=] { return get_item(args[0], args[1]); }));
 }
 
 PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 3 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 3 || names) return call_reference(self, args, flags, names);
     return hide_own_frames(guarded([=] { return set_item(args[0], args[1], args[2]); }));
 }
 
 // write(target, value): the target is a leaf.
 PyObject* written(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const bool plain = PyVectorcall_NARGS(flags) == 2 && !names && is_node(args[0]) && is_node(args[1]);
-    if (!plain || node.memory.of(args[0]) == Py_None) return reference_called(self, args, flags, names);
+    if (!plain || node.memory.of(args[0]) == Py_None) return call_reference(self, args, flags, names);
     return guarded([=]() -> PyObject* {
         switch (store(args[0], place_of(args[0]), args[1])) {
             case Outcome::DONE: Py_RETURN_NONE;
             case Outcome::FAILED: return nullptr;
-            case Outcome::RARE: break;
+            case Outcome::FALLBACK: break;
         }
-        return reference_called(self, args, flags, names);
+        return call_reference(self, args, flags, names);
     });
 }
 
 PyObject* passed_on(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names || !PyList_CheckExact(args[0]) || Py_TYPE(args[1]) != memory_type)
-        return reference_called(self, args, flags, names);
+        return call_reference(self, args, flags, names);
     return guarded([=] { return pass_on(args[0], args[1]) ? Py_NewRef(Py_None) : nullptr; });
 }
 
 PyObject* regrown(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
     return guarded([=] { return regrow(args[0]) ? Py_NewRef(Py_None) : nullptr; });
 }
 
 PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
     return guarded([=] { return computed_number(args[0]); });
 }
 
@@ -103,7 +103,7 @@ PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject*
                          PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0;
     PyObject* known = is_call && python.short_calls ? PyDict_GetItemWithError(python.short_calls, args[1]) : nullptr;
     if (!known || PyTuple_GET_SIZE(known) != count)
-        return PyErr_Occurred() ? nullptr : hide_own_frames(reference_called(self, args, flags, names));
+        return PyErr_Occurred() ? nullptr : hide_own_frames(call_reference(self, args, flags, names));
     if (count == 1) return hide_own_frames(PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), args[3]));
     const bool reflected = Py_TYPE(args[3]) != array_type;
     PyObject* operands[] = {args[reflected ? 4 : 3], args[reflected ? 3 : 4]};
@@ -112,20 +112,20 @@ PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject*
 
 // class_of(array)
 PyObject* classified(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 1 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 1 || names) return call_reference(self, args, flags, names);
     if (!is_number(args[0])) return Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(args[0])));
     return Py_XNewRef(scalar_class_of(node.dtype.of(array.node.of(args[0]))));
 }
 
 PyObject* as_scalar(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 2 || names) return call_reference(self, args, flags, names);
     return guarded([=] { return scalar(args[0], args[1]); });
 }
 
 // __float__(array)
 PyObject* as_float(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     static PyObject* const kind = PyUnicode_InternFromString("float");
-    if (PyVectorcall_NARGS(flags) != 1 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 1 || names) return call_reference(self, args, flags, names);
     return hide_own_frames(guarded([=]() -> PyObject* {
         Ref number = Ref::steal(scalar(args[0], kind));
         return number ? PyNumber_Float(number.get()) : nullptr;
@@ -134,8 +134,8 @@ PyObject* as_float(PyObject* self, PyObject* const* args, size_t flags, PyObject
 
 // evaluate_if_eager(node)
 PyObject* settled(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
-    return guarded([=] { return settle(args[0]) ? new_array(array_type, args[0]).release() : nullptr; });
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
+    return guarded([=] { return evaluate_if_costly(args[0]) ? new_array(array_type, args[0]).release() : nullptr; });
 }
 
 PyObject* reduced(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
@@ -147,44 +147,44 @@ PyObject* multiplied(PyObject* self, PyObject* const* args, size_t flags, PyObje
 }
 
 PyObject* seen_on_host(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
     return guarded([=] {
-        Ref found;
-        const Outcome seen = host_window(args[0], found);
-        return seen == Outcome::RARE ? reference_called(self, args, flags, names) : found.release();
+        Ref result;
+        const Outcome seen = host_window(args[0], result);
+        return seen == Outcome::FALLBACK ? call_reference(self, args, flags, names) : result.release();
     });
 }
 
 PyObject* copied_from_host(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) != 3 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) != 3 || names) return call_reference(self, args, flags, names);
     return guarded([=] {
-        Ref found;
-        const Outcome copied = host_copy(args[0], args[1], args[2], found);
-        return copied == Outcome::RARE ? reference_called(self, args, flags, names) : found.release();
+        Ref result;
+        const Outcome copied = host_copy(args[0], args[1], args[2], result);
+        return copied == Outcome::FALLBACK ? call_reference(self, args, flags, names) : result.release();
     });
 }
 
 PyObject* allocated(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    if (PyVectorcall_NARGS(flags) < 3 || names) return reference_called(self, args, flags, names);
+    if (PyVectorcall_NARGS(flags) < 3 || names) return call_reference(self, args, flags, names);
     return guarded([=] {
-        Ref found;
-        const Outcome made = blank_leaf(args, PyVectorcall_NARGS(flags), found);
-        return made == Outcome::RARE ? reference_called(self, args, flags, names) : found.release();
+        Ref result;
+        const Outcome made = blank_leaf(args, PyVectorcall_NARGS(flags), result);
+        return made == Outcome::FALLBACK ? call_reference(self, args, flags, names) : result.release();
     });
 }
 
 // give_back(memory): what most memories are dropped by; `__del__`, so that nothing is missing of the object.
 PyObject* given_back(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const bool plain = PyVectorcall_NARGS(flags) == 1 && !names && Py_TYPE(args[0]) == memory_type;
-    const Outcome given = plain ? give_back(args[0]) : Outcome::RARE;
-    if (given == Outcome::RARE) return reference_called(self, args, flags, names);
+    const Outcome given = plain ? give_back(args[0]) : Outcome::FALLBACK;
+    if (given == Outcome::FALLBACK) return call_reference(self, args, flags, names);
     return given == Outcome::DONE ? Py_NewRef(Py_None) : nullptr;
 }
 
 constexpr struct {
     const char* name;
     vectorcallfunc call;
-} TWINS[] = {
+} NATIVE_FUNCTIONS[] = {
     {"__array_ufunc__", applied},
     {"__float__", as_float},
     {"binary", binary},
@@ -209,16 +209,16 @@ constexpr struct {
     {"write", written},
 };
 
-// twin(function): what stands for a Python function, by its name; the function becomes its reference.
-PyObject* twin(PyObject*, PyObject* function) {
+// native_function(function): the native implementation of a Python function, by its name; the function is its reference.
+PyObject* native_function(PyObject*, PyObject* function) {
     Ref name = Ref::steal(PyObject_GetAttrString(function, "__name__"));
     const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
     if (!text) return nullptr;
-    for (const auto& row : TWINS) {
+    for (const auto& row : NATIVE_FUNCTIONS) {
         if (std::strcmp(row.name, text)) continue;
-        return new_twin(row.call, function).release();
+        return new_native_function(row.call, function).release();
     }
-    return PyErr_Format(PyExc_ValueError, "%s has no twin here", text);
+    return PyErr_Format(PyExc_ValueError, "%s has no native implementation", text);
 }
 
 // lend(set_argument, enqueue, state): addresses of OpenCL's functions, and where a profile says that it records.
@@ -256,7 +256,7 @@ PyMethodDef functions[] = {
     {"is_idle", is_idle_for_python, METH_NOARGS, "Whether all that has been run has been done."},
     {"run", (PyCFunction)(void (*)())run_for_python, METH_FASTCALL, "Run a kernel by its machine code."},
     {"wait", wait_for_python, METH_NOARGS, "Wait for all that has been run."},
-    {"twin", twin, METH_O, "Give what stands for a Python function."},
+    {"native_function", native_function, METH_O, "Return the native implementation of a Python function."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -279,7 +279,7 @@ PyMODINIT_FUNC PyInit__speedups() {
     Ref module = Ref::steal(PyModule_Create(&definition));
     empty_tuple = PyTuple_New(0);
     if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_programs_type(module.get()) || !add_sequence_type(module.get()) ||
-        !add_recorded_type(module.get()) || !add_host_fallback_type(module.get()) || !add_boundary_type(module.get()) || !add_lock_type(module.get()) ||
+        !add_captured_type(module.get()) || !add_host_fallback_type(module.get()) || !add_boundary_type(module.get()) || !add_lock_type(module.get()) ||
         !add_collector_type(module.get()))
         return nullptr;
     if (PyModule_AddIntConstant(module.get(), "INTERFACE", INTERFACE)) return nullptr;

@@ -1,4 +1,4 @@
-// What the core knows of dtypes, and numbers as nodes: the twins of `constant` and `known` in clarray._engine.expr.node.
+// What the core knows of dtypes, and numbers as nodes: the native implementation of `constant` and `known` in clarray._engine.expr.node.
 #include "core.hpp"
 
 #include <limits>
@@ -54,8 +54,8 @@ Dtype* dtype_of(PyObject* dtype) {
     static std::unordered_map<PyObject*, Dtype> all;  // whose places stay
     static std::pair<PyObject*, Dtype*> last;
     if (last.first == dtype) return last.second;
-    const auto found = all.find(dtype);
-    if (found != all.end()) return (last = {dtype, &found->second}).second;
+    const auto entry = all.find(dtype);
+    if (entry != all.end()) return (last = {dtype, &entry->second}).second;
     Ref kind = Ref::steal(PyObject_GetAttrString(dtype, "kind")), size = Ref::steal(PyObject_GetAttrString(dtype, "itemsize"));
     const char* text = kind ? PyUnicode_AsUTF8(kind.get()) : nullptr;
     if (!text || !size) return nullptr;

@@ -40,20 +40,20 @@ bool is_aligned(long long offset, long long itemsize) {
 bool is_aligned(PyObject* operand) { return is_aligned(as_wide(node.offset.of(operand)), itemsize_of(operand)); }
 
 // Whether a constant is no device's, or of the only one that is known of so far.
-bool is_at_home(PyObject* constant, Operands& found) {
+bool is_at_home(PyObject* constant, Operands& operands) {
     if (Py_TYPE(constant) != known_type) return true;
     PyObject* on = known.device.of(constant);
-    if (found.device && found.device != on) return false;
-    found.device = on;
+    if (operands.device && operands.device != on) return false;
+    operands.device = on;
     return true;
 }
 
 // The rest of the key, where loops go over strides: everything that they are made of.
-void append_layout(PyObject* root, Operands& found) {
-    found.key.reserve(MOST_KEPT);
-    append_shape(found.key, node.shape.of(root));
-    for (size_t i = 0; i < found.distinct; ++i)
-        if (node.memory.of(found.nodes[i]) != Py_None) append_place(found.key, found.nodes[i]);
+void append_layout(PyObject* root, Operands& operands) {
+    operands.key.reserve(MOST_KEPT);
+    append_shape(operands.key, node.shape.of(root));
+    for (size_t i = 0; i < operands.distinct; ++i)
+        if (node.memory.of(operands.nodes[i]) != Py_None) append_place(operands.key, operands.nodes[i]);
 }
 
 // How one operand goes through the loops of a launch: a step for each axis, none where it is repeated.
@@ -91,7 +91,7 @@ struct StepsOfAll {
 };
 
 // As `steps_fall` in clarray._engine.expr.view.
-bool is_in_c_order(const Steps& steps, Py_ssize_t ndim) {
+bool strides_descend(const Steps& steps, Py_ssize_t ndim) {
     long long last = 0;
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
         const long long step = steps.of[axis];
@@ -136,7 +136,7 @@ void append_steps(std::string& key, const StepsOfAll& all, Py_ssize_t ndim) {
 
 // Whether a launch is for all extents of its loops: then the steps are its key, and each launch is told the extents, from
 // which the steps of new memory follow, and of whatever has all elements in C order.
-bool take_extents(PyObject* root, const Place* target, long long itemsize, Operands& found) {
+bool bind_extents(PyObject* root, const Place* target, long long itemsize, Operands& operands) {
     PyObject* shape = node.shape.of(root);
     const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
     long long extent[MOST_AXES], size = 1;
@@ -148,38 +148,38 @@ bool take_extents(PyObject* root, const Place* target, long long itemsize, Opera
         ours.of[axis] = target ? target->strides[axis] : size;
     }
     long long nbytes = size * itemsize;
-    for (size_t i = 0; i < found.distinct; ++i) {
-        PyObject* operand = found.nodes[i];
+    for (size_t i = 0; i < operands.distinct; ++i) {
+        PyObject* operand = operands.nodes[i];
         if (node.memory.of(operand) == Py_None) continue;
         const long long each = itemsize_of(operand);
         Steps& steps = all.add(each, is_whole(operand, shape));
         find_steps(operand, ndim, steps);
-        if (!target && ndim > 1 && !is_in_c_order(steps, ndim)) return false;
+        if (!target && ndim > 1 && !strides_descend(steps, ndim)) return false;
         nbytes += as_wide(node.size.of(operand)) * each;
     }
     if (ndim == 0 || !are_loops(all, extent, ndim)) return false;
-    found.key.reserve(MOST_KEPT);
-    found.key.push_back(all.follow & 1 ? 'e' : 'f');
-    append(found.key, ndim);
-    append_steps(found.key, all, ndim);
-    found.extents = size_t(ndim);
-    found.follow = all.follow;
-    found.rows = size / extent[ndim - 1];
-    found.nbytes = nbytes;
-    std::reverse_copy(extent, extent + ndim, found.extent);
+    operands.key.reserve(MOST_KEPT);
+    operands.key.push_back(all.follow & 1 ? 'e' : 'f');
+    append(operands.key, ndim);
+    append_steps(operands.key, all, ndim);
+    operands.extents = size_t(ndim);
+    operands.follow = all.follow;
+    operands.rows = size / extent[ndim - 1];
+    operands.nbytes = nbytes;
+    std::reverse_copy(extent, extent + ndim, operands.extent);
     return true;
 }
 
 // The length of what is reduced, where one axis is reduced to a number and a launch is for every length; else 0. As
 // `_place_runs` in clarray._engine.fused.reduce.launch: not where the axis is turned round, or reaches far.
-long long run_length(PyObject* root, const Operands& found) {
+long long run_length(PyObject* root, const Operands& operands) {
     PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
     if (PyTuple_GET_SIZE(shape) != 1 || PyTuple_GET_SIZE(node.shape.of(root))) return 0;
     const long long length = as_wide(PyTuple_GET_ITEM(shape, 0));
-    if (length <= 1 || length >= reduced_below(found.device)) return 0;
+    if (length <= 1 || length >= reduced_below(operands.device)) return 0;
     long long low = 0, high = 0;
-    for (size_t i = 0; i < found.distinct; ++i) {
-        PyObject* operand = found.nodes[i];
+    for (size_t i = 0; i < operands.distinct; ++i) {
+        PyObject* operand = operands.nodes[i];
         if (node.memory.of(operand) == Py_None || !is_same_shape(node.shape.of(operand), shape)) continue;
         const long long stride = as_wide(PyTuple_GET_ITEM(node.strides.of(operand), 0));
         low = std::min(low, stride);
@@ -190,83 +190,83 @@ long long run_length(PyObject* root, const Operands& found) {
 
 }  // namespace
 
-Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& found) {
-    std::string& key = found.key;
+Outcome build_key(PyObject* root, PyObject* shape, PyObject* inputs, Operands& operands) {
+    std::string& key = operands.key;
     key.push_back(EXPRESSION);
     append(key, as_long(node.sig.of(root)));
     bool aligned = true, singles_aligned = true;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
         PyObject* operand = PyTuple_GET_ITEM(inputs, i);
         size_t number = 0;
-        while (number < found.distinct && found.nodes[number] != operand) ++number;
-        if (number < found.distinct) {
+        while (number < operands.distinct && operands.nodes[number] != operand) ++number;
+        if (number < operands.distinct) {
             key.push_back(char(number));
             continue;
         }
-        if (found.distinct == MOST_OPERANDS) return Outcome::RARE;
-        found.nodes[found.distinct++] = operand;
+        if (operands.distinct == MOST_OPERANDS) return Outcome::FALLBACK;
+        operands.nodes[operands.distinct++] = operand;
         PyObject* of = node.memory.of(operand);
         if (of == Py_None) {
-            if (node.op.of(operand) != python.const_op || !is_at_home(operand, found)) return Outcome::RARE;
+            if (node.op.of(operand) != python.const_op || !is_at_home(operand, operands)) return Outcome::FALLBACK;
             PyObject* value = node.value.of(operand);
-            if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::RARE;
+            if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::FALLBACK;
             key.push_back('c');
-            found.arguments[found.count++] = {value, 0, false};
+            operands.arguments[operands.count++] = {value, 0, false};
             continue;
         }
-        if (found.device && memory.device.of(of) != found.device) return Outcome::RARE;
-        found.device = memory.device.of(of);
+        if (operands.device && memory.device.of(of) != operands.device) return Outcome::FALLBACK;
+        operands.device = memory.device.of(of);
         if (!dtype_of(node.dtype.of(operand))) return Outcome::FAILED;
         const bool whole = is_whole(operand, shape);
         const bool single = !whole && as_wide(node.size.of(operand)) == 1;
         key.push_back(whole ? 'u' : single ? 'z' : 's');
-        if (!whole && !single) found.flat = false;
+        if (!whole && !single) operands.flat = false;
         if (!is_aligned(operand)) (single ? singles_aligned : aligned) = false;
-        found.add_buffer(of);
-        found.add(as_wide(node.offset.of(operand)));
+        operands.add_buffer(of);
+        operands.add(as_wide(node.offset.of(operand)));
     }
     // where loops are flat, whether single elements are aligned is nothing to a kernel; elsewhere it is
     key.push_back(!aligned ? 'o' : singles_aligned ? 'a' : 's');
     if (PyErr_Occurred()) return Outcome::FAILED;
-    return found.device ? Outcome::DONE : Outcome::RARE;
+    return operands.device ? Outcome::DONE : Outcome::FALLBACK;
 }
 
 // All of their layout is part of the key, but for the length of a run.
-Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long long& run) {
-    const Outcome seen = look_at(root, inputs, found);
+Outcome build_reduction_key(PyObject* root, PyObject* inputs, Operands& operands, long long& run) {
+    const Outcome seen = build_key(root, inputs, operands);
     if (seen != Outcome::DONE) return seen;
     PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
-    run = run_length(root, found);
-    found.key.push_back(run ? 'l' : 'r');
+    run = run_length(root, operands);
+    operands.key.push_back(run ? 'l' : 'r');
     if (!run) {
-        append_shape(found.key, shape);
-        append_shape(found.key, node.shape.of(root));  // where reduced axes may have been kept
+        append_shape(operands.key, shape);
+        append_shape(operands.key, node.shape.of(root));  // where reduced axes may have been kept
     }
-    for (size_t i = 0; i < found.distinct; ++i) {
-        PyObject* operand = found.nodes[i];
+    for (size_t i = 0; i < operands.distinct; ++i) {
+        PyObject* operand = operands.nodes[i];
         if (node.memory.of(operand) == Py_None) continue;
-        found.nbytes += as_wide(node.size.of(operand)) * itemsize_of(operand);
+        operands.nbytes += as_wide(node.size.of(operand)) * itemsize_of(operand);
         if (run && is_same_shape(node.shape.of(operand), shape)) {
-            found.key.push_back('x');
-            append(found.key, as_wide(PyTuple_GET_ITEM(node.strides.of(operand), 0)));
+            operands.key.push_back('x');
+            append(operands.key, as_wide(PyTuple_GET_ITEM(node.strides.of(operand), 0)));
         } else {
-            append_place(found.key, operand);
+            append_place(operands.key, operand);
         }
-        found.key.push_back(is_aligned(operand) ? 'a' : 'o');
+        operands.key.push_back(is_aligned(operand) ? 'a' : 'o');
     }
     return Outcome::DONE;
 }
 
-void end_key(PyObject* root, Operands& found) {
-    found.key.push_back('n');
-    if (!found.flat && !take_extents(root, nullptr, itemsize_of(root), found)) append_layout(root, found);
+void finish_key(PyObject* root, Operands& operands) {
+    operands.key.push_back('n');
+    if (!operands.flat && !bind_extents(root, nullptr, itemsize_of(root), operands)) append_layout(root, operands);
 }
 
-void end_key(PyObject* root, const Place& target, long long itemsize, Operands& found) {
-    found.key.push_back(is_aligned(target.offset, itemsize) ? 'A' : 'O');
-    if (found.flat || take_extents(root, &target, itemsize, found)) return;
-    append_layout(root, found);
-    for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(found.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
+void finish_key(PyObject* root, const Place& target, long long itemsize, Operands& operands) {
+    operands.key.push_back(is_aligned(target.offset, itemsize) ? 'A' : 'O');
+    if (operands.flat || bind_extents(root, &target, itemsize, operands)) return;
+    append_layout(root, operands);
+    for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(operands.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
 }
 
 PyObject* device_of(PyObject* root) {

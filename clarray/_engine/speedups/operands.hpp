@@ -30,17 +30,17 @@ struct Operands {
     void add_buffer(PyObject* of) { arguments[count++] = {of, 0, true}; }
 };
 
-// Look at what an expression reads; RARE where something else than memory and constants is among it.
-Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& found);
-inline Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) { return look_at(root, node.shape.of(root), inputs, found); }
+// Look at what an expression reads; FALLBACK where something else than memory and constants is among it.
+Outcome build_key(PyObject* root, PyObject* shape, PyObject* inputs, Operands& operands);
+inline Outcome build_key(PyObject* root, PyObject* inputs, Operands& operands) { return build_key(root, node.shape.of(root), inputs, operands); }
 
 // The same of a reduction. `run` is the length of what is reduced, where its launch is for every length, or 0.
-Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long long& run);
+Outcome build_reduction_key(PyObject* root, PyObject* inputs, Operands& operands, long long& run);
 
 // End the key of an elementwise launch: into memory of its own, or into a place of a dtype that is there already. Where
 // nothing but `extent` tells the launch from those over shorter or longer loops, these share it.
-void end_key(PyObject* root, Operands& found);
-void end_key(PyObject* root, const Place& target, long long itemsize, Operands& found);
+void finish_key(PyObject* root, Operands& operands);
+void finish_key(PyObject* root, const Place& target, long long itemsize, Operands& operands);
 
 // The bytes of an element; 0 after an error.
 inline long long itemsize_of(PyObject* operand) {
@@ -61,7 +61,7 @@ long long bytes_read(PyObject* root);
 struct Program;
 std::shared_ptr<Program> program_of(const Operands& operands);
 
-// Keep what Python has planned, an `ExpressionProgram`, for operands; RARE where it has none for the core.
+// Keep what Python has planned, an `ExpressionProgram`, for operands; FALLBACK where it has none for the core.
 Outcome keep_program(Ref planned, const Operands& operands);
 
 // The program for operands, which `plan` has Python plan where there is none yet.
@@ -72,7 +72,7 @@ Outcome find_program(const Operands& operands, const Plan& plan, std::shared_ptr
     const Outcome kept = keep_program(plan(), operands);
     if (kept != Outcome::DONE) return kept;
     program = program_of(operands);
-    return program ? Outcome::DONE : Outcome::RARE;
+    return program ? Outcome::DONE : Outcome::FALLBACK;
 }
 
 // The length from which on an axis is reduced by launches of its own; 0 where no launch of the device is known yet.
@@ -83,7 +83,7 @@ long long reduced_at_once(PyObject* device);
 
 // Compute what is below a node and has to be memory before that is one launch: reductions, and what is read elsewhere too;
 // the lock of the device is held. A reduction that the node only goes on from stays part of its launch, which Python
-// prepares each time, unless it reads but a `little`, in bytes. RARE where selections are among it.
+// prepares each time, unless it reads but a `little`, in bytes. FALLBACK where selections are among it.
 Outcome compute_shared(PyObject* root, long long little);
 
 // What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
@@ -95,7 +95,7 @@ bool has_consumers(PyObject* readers);
 // Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
 bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous);
 
-// Compute a selection of few elements by a mask; RARE where it is no such.
+// Compute a selection of few elements by a mask; FALLBACK where it is no such.
 Outcome evaluate_selection(PyObject* root);
 
 // Look no programs of a device up, until a table is in use again.

@@ -1,4 +1,4 @@
-// Operators of arrays: the twin of `binary` in clarray._api.operators.
+// Operators of arrays: the native implementation of `binary` in clarray._api.operators.
 //
 // An Operator looks the loop up by the operands' dtypes, grows the expression and makes an array of it. It is called as
 // a method. What it does not know is for the Python operator that it was made from.
@@ -22,7 +22,7 @@ struct Row {
 constexpr size_t MOST_ROWS = 64;  // dtypes that are equal and yet other objects must not fill the memory
 
 struct Operator {
-    Twin twin;       // of the Python operator
+    NativeFunction native;       // of the Python operator
     PyObject* find;  // the loop, and the second operand's dtype, of a pair of dtypes
     bool reflected;
     bool integers_apart;  // pairs of integers are for the Python operator
@@ -54,12 +54,12 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
     if (PyErr_Occurred()) return nullptr;
     if (!row.is_reference) {
         PyObject* arguments[] = {operand, strong ? strong : second};
-        Ref found = Ref::steal(PyObject_Vectorcall(self->find, arguments, 2, nullptr));
-        if (!found) return nullptr;
-        row.is_reference = found.get() == Py_None || Py_TYPE(PyTuple_GET_ITEM(found.get(), 0)) != loop_type;
+        Ref loop_and_dtype = Ref::steal(PyObject_Vectorcall(self->find, arguments, 2, nullptr));
+        if (!loop_and_dtype) return nullptr;
+        row.is_reference = loop_and_dtype.get() == Py_None || Py_TYPE(PyTuple_GET_ITEM(loop_and_dtype.get(), 0)) != loop_type;
         if (!row.is_reference) {
-            row.loop = Py_NewRef(PyTuple_GET_ITEM(found.get(), 0));
-            if (number) row.number = Py_NewRef(PyTuple_GET_ITEM(found.get(), 1));
+            row.loop = Py_NewRef(PyTuple_GET_ITEM(loop_and_dtype.get(), 0));
+            if (number) row.number = Py_NewRef(PyTuple_GET_ITEM(loop_and_dtype.get(), 1));
         }
     }
     Py_INCREF(first);
@@ -128,26 +128,26 @@ Ref fold_integers(const Dtype& dtype, char sign, long long a, long long b) {
     return holds(dtype, value) ? Ref::steal(PyLong_FromLongLong(value)) : Ref();
 }
 
-// What an operation of two known numbers gives; RARE for all that Python folds.
-Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
+// What an operation of two known numbers gives; FALLBACK for all that Python folds.
+Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& result) {
     const Dtype* dtype = dtype_of(node.dtype.of(a));
     if (!dtype) return Outcome::FAILED;
     PyObject *mine = number_of(a, a), *theirs = number_of(other, a);
-    if (!self->folds || !mine || !theirs) return Outcome::RARE;
+    if (!self->folds || !mine || !theirs) return Outcome::FALLBACK;
     if (self->reflected) std::swap(mine, theirs);
     Ref value;
     if (dtype->kind == 'f' && dtype->itemsize >= 4) {
         double one, two;
-        if (!read_number(mine, one) || !read_number(theirs, two)) return Outcome::RARE;
+        if (!read_number(mine, one) || !read_number(theirs, two)) return Outcome::FALLBACK;
         value = dtype->itemsize == 8 ? fold_floats<double>(self->folds, one, two) : fold_floats<float>(self->folds, one, two);
     } else if (is_integer(*dtype)) {
         long long one, two;
-        if (!read_number(mine, one) || !read_number(theirs, two)) return Outcome::RARE;
+        if (!read_number(mine, one) || !read_number(theirs, two)) return Outcome::FALLBACK;
         value = fold_integers(*dtype, self->folds, one, two);
     }
-    if (!value) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
-    found = known_value(value.get(), PyBool_Check(value.get()) ? python.bool_dtype : node.dtype.of(a), known.device.of(a));
-    return found ? Outcome::DONE : Outcome::FAILED;
+    if (!value) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    result = known_value(value.get(), PyBool_Check(value.get()) ? python.bool_dtype : node.dtype.of(a), known.device.of(a));
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
 // Whether no axis of a leaf steps farther than one before it; where elements repeat, any order will do.
@@ -180,35 +180,35 @@ bool lies_in_c_order(PyObject* of) {
 // ``x op= y``: into the memory of x, or, while it has none, as its new value, if that will lie as the old one.
 Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
     const bool pending = node.memory.of(a) == Py_None;
-    if (is_selection(a) || is_selection(b)) return Outcome::RARE;
-    if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::RARE;
-    if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::RARE;
+    if (is_selection(a) || is_selection(b)) return Outcome::FALLBACK;
+    if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::FALLBACK;
+    if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::FALLBACK;
     const bool are_matrices = PyTuple_GET_SIZE(node.shape.of(a)) > 1 && PyTuple_GET_SIZE(node.shape.of(b));
-    if (pending && are_matrices && a != b && !(lies_in_c_order(a) && lies_in_c_order(b))) return Outcome::RARE;
+    if (pending && are_matrices && a != b && !(lies_in_c_order(a) && lies_in_c_order(b))) return Outcome::FALLBACK;
     Ref made = grow_binary(loop, a, b);
     if (!made) return Outcome::FAILED;
     if (pending) {
         array.node.set(mine, made.get());
-        return settle(made.get()) ? Outcome::DONE : Outcome::FAILED;
+        return evaluate_if_costly(made.get()) ? Outcome::DONE : Outcome::FAILED;
     }
     const Outcome stored = store(a, place_of(a), made.get());
-    if (stored != Outcome::RARE) return stored;
+    if (stored != Outcome::FALLBACK) return stored;
     return Ref::steal(invoke(python.write, a, made.get())) ? Outcome::DONE : Outcome::FAILED;
 }
 
-// What an operator gives; RARE where its reference has to say it. For an operator in place the device's lock is held.
+// What an operator gives; FALLBACK where its reference has to say it. For an operator in place the device's lock is held.
 Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyTypeObject* kind = Py_TYPE(other);
     Ref a = Ref::share(array.node.of(mine)), b;
     const bool both = kind == Py_TYPE(mine);
     PyObject* strong = nullptr;  // the dtype of one of NumPy's scalars
     Ref number = Ref::share(other);
-    if (both && !has_node(other)) return Outcome::RARE;
+    if (both && !has_node(other)) return Outcome::FALLBACK;
     if (!both && kind != &PyFloat_Type && kind != &PyLong_Type) {
         strong = strong_dtype(kind);
-        if (!strong || self->integers_apart || self->in_place) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+        if (!strong || self->integers_apart || self->in_place) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
         const Dtype* of = dtype_of(strong);
-        if (!of || of->kind == 'c') return of ? Outcome::RARE : Outcome::FAILED;
+        if (!of || of->kind == 'c') return of ? Outcome::FALLBACK : Outcome::FAILED;
         number = python_number(other);
         if (!number) return Outcome::FAILED;
     }
@@ -216,7 +216,7 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     const bool in_place = self->in_place && !is_number(mine);
     const auto is_known = [](PyObject* of) { return Py_TYPE(of) == known_type && node.memory.of(of) == Py_None; };
     if (is_known(a.get()) && (!both || is_known(b.get()))) {
-        if (strong && strong != node.dtype.of(a.get())) return Outcome::RARE;
+        if (strong && strong != node.dtype.of(a.get())) return Outcome::FALLBACK;
         Ref value;
         const Outcome folded = fold_known(self, a.get(), both ? b.get() : number.get(), value);
         if (folded != Outcome::DONE) return folded;
@@ -233,7 +233,7 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
         b = constant_of(number.get(), row->number);
         if (!b && PyErr_Occurred()) return Outcome::FAILED;
     }
-    if (!row || row->is_reference || !b) return Outcome::RARE;
+    if (!row || row->is_reference || !b) return Outcome::FALLBACK;
     Ref loop = Ref::share(row->loop);
     if (in_place) {
         const Outcome done = operate_in_place(loop.get(), mine, a.get(), b.get());
@@ -241,7 +241,7 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
         return done;
     }
     Ref made = self->reflected ? grow_binary(loop.get(), b.get(), a.get()) : grow_binary(loop.get(), a.get(), b.get());
-    if (!made || !settle(made.get())) return Outcome::FAILED;
+    if (!made || !evaluate_if_costly(made.get())) return Outcome::FAILED;
     result = new_array(Py_TYPE(mine), made.get());
     return result ? Outcome::DONE : Outcome::FAILED;
 }
@@ -256,11 +256,11 @@ Outcome operate_held(Operator* self, PyObject* mine, PyObject* other, Ref& resul
 
 PyObject* call(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
     Operator* self = reinterpret_cast<Operator*>(callable);
-    Outcome done = Outcome::RARE;
+    Outcome done = Outcome::FALLBACK;
     Ref result;
     if (PyVectorcall_NARGS(flags) == 2 && !names && PyObject_TypeCheck(arguments[0], array_type) && has_node(arguments[0]))
         done = (self->in_place ? operate_held : operate)(self, arguments[0], arguments[1], result);
-    if (done == Outcome::RARE) return PyObject_Vectorcall(self->twin.reference, arguments, flags, names);
+    if (done == Outcome::FALLBACK) return PyObject_Vectorcall(self->native.reference, arguments, flags, names);
     return result.release();
 }
 
@@ -270,7 +270,7 @@ PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t f
 
 int traverse_operator(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(reinterpret_cast<Operator*>(object)->find);
-    return traverse_twin(object, visit, arg);  // rows hold dtypes and loops, which lead back to nothing
+    return traverse_native(object, visit, arg);  // rows hold dtypes and loops, which lead back to nothing
 }
 
 void drop_operator(PyObject* object) {
@@ -284,7 +284,7 @@ void drop_operator(PyObject* object) {
         Py_XDECREF(row.number);
     }
     self->rows.~deque();
-    drop_twin(object);
+    drop_native(object);
 }
 
 PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
@@ -297,7 +297,7 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     Operator* self = reinterpret_cast<Operator*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     new (&self->rows) std::deque<Row>();
-    self->twin.reference = Py_NewRef(reference);
+    self->native.reference = Py_NewRef(reference);
     set_call(reinterpret_cast<PyObject*>(self), call_operator);
     self->find = Py_NewRef(find);
     self->reflected = reflected;
@@ -310,7 +310,7 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 }  // namespace
 
 bool add_operator_type(PyObject* module) {
-    Ref type = new_twin_type({sizeof(Operator), new_operator, drop_operator, traverse_operator});
+    Ref type = new_native_type({sizeof(Operator), new_operator, drop_operator, traverse_operator});
     return type && PyModule_AddObjectRef(module, "Operator", type.get()) == 0;
 }
 

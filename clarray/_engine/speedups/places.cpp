@@ -1,4 +1,4 @@
-// Views by plain index arithmetic: the twins of `index_plainly` and `view_leaf`.
+// Views by plain index arithmetic: the native implementation of `index_plainly` and `view_leaf`.
 #include "places.hpp"
 
 #include <algorithm>
@@ -63,15 +63,15 @@ void Place::extent(long long& first, long long& last) const {
 }
 
 Place place_of(PyObject* leaf) {
-    Place found;
+    Place laid;
     PyObject *shape = node.shape.of(leaf), *strides = node.strides.of(leaf);
-    found.ndim = PyTuple_GET_SIZE(shape);
-    found.offset = as_wide(node.offset.of(leaf));
-    for (Py_ssize_t axis = 0; axis < found.ndim; ++axis) {
-        found.shape[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
-        found.strides[axis] = as_wide(PyTuple_GET_ITEM(strides, axis));
+    laid.ndim = PyTuple_GET_SIZE(shape);
+    laid.offset = as_wide(node.offset.of(leaf));
+    for (Py_ssize_t axis = 0; axis < laid.ndim; ++axis) {
+        laid.shape[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
+        laid.strides[axis] = as_wide(PyTuple_GET_ITEM(strides, axis));
     }
-    return found;
+    return laid;
 }
 
 bool is_same_place(const Place& place, PyObject* leaf) {
@@ -114,7 +114,7 @@ static Ref integer_of(PyObject* item) {
     return dtype && is_integer(*dtype) ? Ref::steal(PyNumber_Index(item)) : Ref();
 }
 
-Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
+Outcome index_plainly(PyObject* leaf, PyObject* key, Place& place) {
     PyObject* const* items = &key;
     Py_ssize_t count = 1;
     if (PyTuple_CheckExact(key)) {
@@ -128,18 +128,18 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
         left_out += items[i] == Py_Ellipsis;
     }
     const Py_ssize_t whole = all.ndim - (count - added - left_out);  // axes that no item names
-    if (whole < 0 || left_out > 1 || all.ndim + added > MOST_AXES) return Outcome::RARE;
-    found.offset = all.offset;
+    if (whole < 0 || left_out > 1 || all.ndim + added > MOST_AXES) return Outcome::FALLBACK;
+    place.offset = all.offset;
     Py_ssize_t axis = 0;
     const auto keep_axis = [&] {
-        found.shape[found.ndim] = all.shape[axis];
-        found.strides[found.ndim++] = all.strides[axis++];
+        place.shape[place.ndim] = all.shape[axis];
+        place.strides[place.ndim++] = all.strides[axis++];
     };
     for (Py_ssize_t i = 0; i < count; ++i) {
         PyObject* item = items[i];
         if (item == Py_None) {
-            found.shape[found.ndim] = 1;
-            found.strides[found.ndim++] = 0;
+            place.shape[place.ndim] = 1;
+            place.strides[place.ndim++] = 0;
             continue;
         }
         if (item == Py_Ellipsis) {
@@ -152,21 +152,21 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
             int overflow = 0;
             long long at = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
             if (at < 0) at += extent;
-            if (overflow || at < 0 || at >= extent) return Outcome::RARE;
-            found.offset += at * stride;
+            if (overflow || at < 0 || at >= extent) return Outcome::FALLBACK;
+            place.offset += at * stride;
         } else if (PySlice_Check(item)) {
             Py_ssize_t start, stop, step;
             if (PySlice_Unpack(item, &start, &stop, &step) < 0) return Outcome::FAILED;
             const Py_ssize_t length = PySlice_AdjustIndices(Py_ssize_t(extent), &start, &stop, step);
-            if (length > 0) found.offset += start * stride;  // an empty one stays where it is
-            found.shape[found.ndim] = length;
-            found.strides[found.ndim++] = length > 1 ? stride * step : stride;
+            if (length > 0) place.offset += start * stride;  // an empty one stays where it is
+            place.shape[place.ndim] = length;
+            place.strides[place.ndim++] = length > 1 ? stride * step : stride;
         } else {
-            return Outcome::RARE;
+            return Outcome::FALLBACK;
         }
     }
     while (axis < all.ndim) keep_axis();
-    return left_out && !found.ndim ? Outcome::RARE : Outcome::DONE;  // an Ellipsis gives a view, also of one element
+    return left_out && !place.ndim ? Outcome::FALLBACK : Outcome::DONE;  // an Ellipsis gives a view, also of one element
 }
 
 Ref new_leaf(PyObject* in, const LeafPlace& place, const LeafKind& kind) {

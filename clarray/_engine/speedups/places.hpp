@@ -30,8 +30,8 @@ bool is_same_place(const Place& place, PyObject* leaf);
 // Whether the elements of a leaf may be written; false also where Python has to say.
 bool is_writeable(PyObject* leaf);
 
-// Take the place of a key of ints and slices; RARE for any other, and where it is out of bounds.
-Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found);
+// Take the place of a key of ints and slices; FALLBACK for any other, and where it is out of bounds.
+Outcome index_plainly(PyObject* leaf, PyObject* key, Place& place);
 
 // Note that a leaf looks at its memory, as `_seen` in clarray._core.views does; false after an error.
 bool note_view(PyObject* leaf);
@@ -58,17 +58,17 @@ PyObject* typed_elements(PyObject* in, PyObject* dtype);
 
 bool is_host_memory(PyObject* in);
 
-// Whether NumPy has a number in the place of an array, which no operator changes: the twin of `is_number` of clarray._core.
+// Whether NumPy has a number in the place of an array, which no operator changes: the native implementation of `is_number` of clarray._core.
 bool is_number(PyObject* of);
 
-// An element of host memory as NumPy's scalar; RARE where it cannot be read at once.
+// An element of host memory as NumPy's scalar; FALLBACK where it cannot be read at once.
 Outcome host_element(PyObject* leaf, long long offset, Ref& number);
 
-// An element of a leaf as a value of its own, and a Python number written as one; RARE where either cannot be done at once.
-Outcome known_element(PyObject* leaf, long long offset, Ref& found);
+// An element of a leaf as a value of its own, and a Python number written as one; FALLBACK where either cannot be done at once.
+Outcome known_element(PyObject* leaf, long long offset, Ref& result);
 Outcome put_number(PyObject* leaf, long long offset, PyObject* value);
 
-// Write a known number to memory of its own: the twin of `_place` in clarray._engine.evaluate.
+// Write a known number to memory of its own: the native implementation of `_place` in clarray._engine.evaluate.
 Outcome place_number(PyObject* number);
 
 // The twins of `computed_number` in clarray._core.elements and of `scalar` in clarray._core.conversion.
@@ -78,7 +78,7 @@ PyObject* scalar(PyObject* array, PyObject* kind);
 PyObject* ufunc_reduce(PyObject* self, PyObject* const* given, size_t flags, PyObject* names);
 PyObject* vector_product(PyObject* self, PyObject* const* given, size_t flags, PyObject* names);
 
-// Compute a value into a place of a leaf's memory. RARE, with nothing done, where that takes more than a launch.
+// Compute a value into a place of a leaf's memory. FALLBACK, with nothing done, where that takes more than a launch.
 // A pending value must be nobody else's.
 Outcome store(PyObject* leaf, const Place& target, PyObject* value);
 
@@ -89,14 +89,14 @@ bool is_read_by(PyObject* memory, PyObject* value);
 bool has_other_readers(PyObject* memory, PyObject* value);
 
 // A node's elements as an ndarray where they are, and a new array of an ndarray's elements; see clarray._core.small_operands.
-Outcome host_window(PyObject* node, Ref& found);
-Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* device, Ref& found);
+Outcome host_window(PyObject* node, Ref& result);
+Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* device, Ref& result);
 
-// The elements that an array of indices names, where they are few; RARE also where one is out of bounds.
-Outcome gather(PyObject* of, PyObject* key, Ref& found);
+// The elements that an array of indices names, where they are few; FALLBACK also where one is out of bounds.
+Outcome gather(PyObject* of, PyObject* key, Ref& result);
 
 // A leaf of new memory; `given` as of `new_leaf` in clarray._core.host_data, the first three at least.
-Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found);
+Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& result);
 
 // ``array[key]`` and ``array[key] = value``.
 PyObject* get_item(PyObject* of, PyObject* key);

@@ -2,7 +2,7 @@
 //
 // Python plans a program and describes it by the tuples of clarray._engine.runtime.steps. It is kept in the table of its
 // device under a signature: that of an expression (`Operands`, whose key holds access classes, so that the program is for
-// many shapes), or that of a call (`Call`, whose key holds shapes and strides). Sequences have no signature: Python holds
+// many shapes), or that of a call (`CallSignature`, whose key holds shapes and strides). Sequences have no signature: Python holds
 // them, and runs them for any memories.
 #pragma once
 #include "captured.hpp"
@@ -58,23 +58,23 @@ struct Step {
 };
 
 // A result of a call: 't' a new array, 'g' one of its arguments, 'p' a pending array, 'v' a constant.
-struct Made {
+struct ResultSpec {
     char kind;
     size_t number = 0;
     Ref shape, strides, dtype, size, offset, signature, value;
     bool contiguous = true;
     Ref facts;                   // what is known of its values
-    std::shared_ptr<Made> base;  // of a new array that is a view
+    std::shared_ptr<ResultSpec> base;  // of a new array that is a view
 };
 
 // A node of a pending result: 'o' an operand, 'm' a leaf of an operand's memory, 't' of a temporary, 'c' a constant,
 // 'x' an index, 'p' an operation on nodes before it.
-struct Grown {
+struct ExprSpec {
     char kind;
     size_t number = 0;
     std::vector<size_t> args;
     Ref operation, value, flags;
-    Made leaf;
+    ResultSpec leaf;
 };
 
 struct Program {
@@ -88,9 +88,9 @@ struct Program {
     long long most_size = 0;  // elements; a larger result takes another program
 
     // of a call
-    std::vector<Grown> grown{};
+    std::vector<ExprSpec> grown{};
     std::vector<Ref> facts{};  // what is known of the values in the operands' memories afterwards; None if unchanged
-    std::vector<Made> made{};
+    std::vector<ResultSpec> made{};
     char container = '1';
     std::vector<size_t> written{};  // memories of operands
     long missed = 0;
@@ -110,12 +110,12 @@ struct Frame {
 };
 
 // What to do with a launch that the core cannot make: have Python make it, or give FALLBACK, with nothing launched.
-enum class Refused { BY_PYTHON, RARE };
+enum class Refused { BY_PYTHON, FALLBACK };
 
 // Allocate a temporary, unless that is done already; false after an error.
 bool take_temporary(Program& program, Frame& frame, size_t number);
 
-// Run all steps, with the temporaries that each needs. RARE also where a value that was read is another one.
+// Run all steps, with the temporaries that each needs. FALLBACK also where a value that was read is another one.
 Outcome run(Program& program, Frame& frame, Refused refused);
 
 // Read the steps and temporaries of a program that Python has planned; false where it cannot be run, perhaps with an error.
@@ -125,15 +125,15 @@ bool read_steps(PyObject* planned, PyObject* device, Program& program);
 void find_lives(Program& program);
 
 // Read a call that Python has captured; null where it cannot be run again, perhaps with an error.
-std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Call& call, bool repeatable);
+std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const CallSignature& call, bool repeatable);
 
 // The same of the evaluation of a node, which is a leaf now.
-std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const Call& call);
+std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const CallSignature& call);
 
 // What is kept under a signature: its program, and what is known of calls that have none.
 struct Entry {
     long seen = 0;
-    bool settles = false;  // whether pending operands are computed before
+    bool operands_first = false;  // whether pending operands are computed before
     std::shared_ptr<Program> program{};
     std::vector<Ref> named{};  // objects whose addresses are in the key
 };

@@ -11,7 +11,7 @@ bool read_numbers(PyObject* numbers, std::vector<long long>& into) {
     return !PyErr_Occurred();
 }
 
-// Read where an argument comes from: its letter, and what Python says beside it.
+// Read where an argument comes from: its letter, and the value beside it.
 bool read_source(char letter, PyObject* value, ArgSource& source) {
     source.kind = ArgSource::Kind(letter);
     switch (source.kind) {
@@ -30,7 +30,7 @@ bool read_source(char letter, PyObject* value, ArgSource& source) {
     return !PyErr_Occurred();
 }
 
-// Read the arguments of a launch; false also where they may be more than it can have.
+// Read the arguments of a launch; false also if there may be too many.
 bool read_sources(PyObject* letters, PyObject* values, Step& step) {
     const char* kinds = PyUnicode_AsUTF8(letters);
     const Py_ssize_t count = PyTuple_GET_SIZE(values);
@@ -45,7 +45,7 @@ bool read_sources(PyObject* letters, PyObject* values, Step& step) {
     return most <= MOST_ARGUMENTS;
 }
 
-// Read how groups follow from the work; None says that they are fixed.
+// Read how groups follow from the work; None if they are fixed.
 bool read_share(PyObject* planned, Step& step) {
     if (planned == Py_None) return read_extents(step.groups.get(), step.local.get(), step.global, step.items, step.dimensions);
     const auto number = [planned](Py_ssize_t i) { return as_wide(PyTuple_GET_ITEM(planned, i)); };
@@ -102,15 +102,15 @@ bool read_step(PyObject* planned, PyObject* on, Step& step) {
     }
 }
 
-void fill_value(PyObject* of, Made& made) {
+void fill_value(PyObject* of, ResultSpec& made) {
     made.shape = Ref::share(node.shape.of(of));
     made.dtype = Ref::share(node.dtype.of(of));
     made.size = Ref::share(node.size.of(of));
     made.signature = Ref::share(node.sig.of(of));
 }
 
-// Of a leaf or an index.
-void fill_leaf(PyObject* leaf, Made& made) {
+// Read a leaf or an index.
+void fill_leaf(PyObject* leaf, ResultSpec& made) {
     fill_value(leaf, made);
     made.strides = Ref::share(node.strides.of(leaf));
     made.offset = Ref::share(node.offset.of(leaf));
@@ -118,7 +118,7 @@ void fill_leaf(PyObject* leaf, Made& made) {
     made.contiguous = node.contiguous.of(leaf) == Py_True;
 }
 
-// Whether something else looks at a memory than a leaf.
+// Whether there are other views of a memory than a leaf.
 bool is_seen_by_others(PyObject* in, PyObject* leaf) {
     Ref views = Ref::share(memory.views.of(in));
     for (Py_ssize_t i = 0; views.get() != Py_None && i < PyList_GET_SIZE(views.get()); ++i) {
@@ -128,28 +128,28 @@ bool is_seen_by_others(PyObject* in, PyObject* leaf) {
     return false;
 }
 
-// Which temporary a leaf has all for itself; false for any other.
-bool read_leaf(PyObject* capture, PyObject* leaf, Made& made) {
+// Read a leaf that is alone in a temporary; false for any other.
+bool read_leaf(PyObject* capture, PyObject* leaf, ResultSpec& made) {
     static PyObject* const place = PyUnicode_InternFromString("temporary_number");
     PyObject* in = node.memory.of(leaf);
     if (in == Py_None || as_long(node.flags.of(leaf)) || memory.shared.of(in) == Py_True || is_seen_by_others(in, leaf)) return false;
     Ref number = Ref::steal(PyObject_CallMethodOneArg(capture, place, in));
-    const long long found = number ? as_wide(number.get()) : -1;
-    if (found < 0) return false;
+    const long long temporary = number ? as_wide(number.get()) : -1;
+    if (temporary < 0) return false;
     made.kind = 't';
-    made.number = size_t(found);
+    made.number = size_t(temporary);
     if (memory.facts.of(in) != Py_None) made.facts = Ref::steal(PyDict_Copy(memory.facts.of(in)));
     fill_leaf(leaf, made);
     return true;
 }
 
-// What a node of a pending result is, and what it is grown from before it; false where that cannot be done again.
-bool read_grown(PyObject* capture, PyObject* of, const Call& call, Program& program, std::vector<Ref>& known, size_t& number) {
+// Read a node of a pending result, its operands first; false if it cannot be grown again.
+bool read_grown(PyObject* capture, PyObject* of, const CallSignature& call, Program& program, std::vector<Ref>& known, size_t& number) {
     constexpr size_t MOST_NODES = 48;
     for (number = 0; number < known.size(); ++number)
         if (known[number].get() == of) return true;
     if (known.size() == MOST_NODES) return false;
-    Grown grown{};
+    ExprSpec grown{};
     PyObject *in = node.memory.of(of), *args = node.args.of(of), *operation = node.op.of(of);
     for (size_t i = 0; i < call.arrays.size() && !grown.kind; ++i)
         if (call.values[i].get() == of) grown.kind = 'o', grown.number = i;
@@ -188,7 +188,7 @@ bool read_grown(PyObject* capture, PyObject* of, const Call& call, Program& prog
     return true;
 }
 
-bool read_made(PyObject* capture, PyObject* object, const Call& call, Program& program, std::vector<Ref>& known, Made& made) {
+bool read_made(PyObject* capture, PyObject* object, const CallSignature& call, Program& program, std::vector<Ref>& known, ResultSpec& made) {
     for (size_t i = 0; i < call.arrays.size(); ++i) {
         if (call.arrays[i] != object) continue;
         made.kind = 'g';
@@ -204,11 +204,11 @@ bool read_made(PyObject* capture, PyObject* object, const Call& call, Program& p
         if (!read_leaf(capture, array.node.of(object), made)) return false;
         PyObject* base = array.base.of(object);
         if (base == Py_None) return true;
-        // of the same memory, and nobody else's
+        // the base is an array over the same memory that nothing else refers to
         if (Py_TYPE(base) != array_type || Py_REFCNT(base) > 1 || array.base.of(base) != Py_None) return false;
         PyObject* seen = array.node.of(base);
         if (node.memory.of(seen) != node.memory.of(array.node.of(object))) return false;
-        made.base = std::make_shared<Made>();
+        made.base = std::make_shared<ResultSpec>();
         made.base->kind = 't';
         made.base->number = made.number;
         fill_leaf(seen, *made.base);
@@ -219,7 +219,7 @@ bool read_made(PyObject* capture, PyObject* object, const Call& call, Program& p
     return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object);
 }
 
-bool read_result(PyObject* capture, PyObject* result, const Call& call, Program& program) {
+bool read_result(PyObject* capture, PyObject* result, const CallSignature& call, Program& program) {
     std::vector<Ref> known;
     program.container = PyTuple_CheckExact(result) ? '(' : PyList_CheckExact(result) ? '[' : '1';
     if (program.container == '1') {
@@ -233,7 +233,7 @@ bool read_result(PyObject* capture, PyObject* result, const Call& call, Program&
     return true;
 }
 
-// Read which of the operands' memories the call has overwritten.
+// Read the numbers of the inputs that the call has overwritten.
 bool read_written(PyObject* capture, Program& program) {
     Ref written = Ref::steal(PyObject_GetAttrString(capture, "written"));
     if (!written) return false;
@@ -267,9 +267,9 @@ void find_lives(Program& program) {
             if (first[from.number] == none) first[from.number] = at;
             last[from.number] = at;
         }
-    for (const Made& made : program.made)
+    for (const ResultSpec& made : program.made)
         if (made.kind == 't') last[made.number] = none;
-    for (const Grown& grown : program.grown)
+    for (const ExprSpec& grown : program.grown)
         if (grown.kind == 't') last[grown.number] = none;
     for (size_t number = 0; number < first.size(); ++number) {
         if (first[number] != none) program.steps[first[number]].takes.push_back(number);
@@ -277,7 +277,7 @@ void find_lives(Program& program) {
     }
 }
 
-std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Call& call, bool repeatable) {
+std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const CallSignature& call, bool repeatable) {
     auto made = std::make_shared<Program>();
     if (!read_result(capture, result, call, *made) || !read_steps(capture, call.device, *made)) return nullptr;
     bool reads = false;
@@ -288,7 +288,7 @@ std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Ca
     return made;
 }
 
-std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const Call& call) {
+std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const CallSignature& call) {
     auto made = std::make_shared<Program>();
     made->made.resize(1);
     if (!read_leaf(capture, root, made->made[0]) || !read_steps(capture, call.device, *made)) return nullptr;

@@ -21,8 +21,8 @@ std::unordered_map<PyObject*, Programs*> programs_of;
 constexpr size_t MOST_PROGRAMS = 16384;
 
 Programs* programs_for(PyObject* device) {
-    const auto found = programs_of.find(device);
-    return found == programs_of.end() ? nullptr : found->second;
+    const auto entry = programs_of.find(device);
+    return entry == programs_of.end() ? nullptr : entry->second;
 }
 
 PyObject* new_programs(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -112,11 +112,11 @@ std::shared_ptr<Program> program_of(const Operands& operands) {
 
 Outcome keep_program(Ref planned, const Operands& operands) {
     if (!planned) return Outcome::FAILED;
-    if (planned.get() == Py_None) return Outcome::RARE;
+    if (planned.get() == Py_None) return Outcome::FALLBACK;
     auto made = std::make_shared<Program>();
-    if (!read_expression(planned.get(), operands.device, *made)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!read_expression(planned.get(), operands.device, *made)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     Entry* entry = new_entry(operands.device, operands.key);
-    if (!entry) return Outcome::RARE;
+    if (!entry) return Outcome::FALLBACK;
     entry->program = std::move(made);
     return Outcome::DONE;
 }

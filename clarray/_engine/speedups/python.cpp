@@ -50,7 +50,7 @@ bool find_all_slots() {
 
 bool read_object(PyObject* interface, const char* name, PyObject*& field) {
     PyObject* value = PyObject_GetAttrString(interface, name);
-    if (value && is_twin(value)) Py_SETREF(value, Py_NewRef(reinterpret_cast<Twin*>(value)->reference));
+    if (value && is_native_function(value)) Py_SETREF(value, Py_NewRef(reinterpret_cast<NativeFunction*>(value)->reference));
     return (field = value);
 }
 
@@ -89,7 +89,7 @@ PyObject* bind_python(PyObject*, PyObject* interface) {
     if (!PyTuple_Check(interface)) return PyErr_Format(PyExc_TypeError, "bind() takes a named tuple");
     if (!read_fields(interface) || !find_all_slots()) return nullptr;
     for (PyTypeObject* type : {node_type, known_type, array_type, memory_type}) drop_quickly(type);
-    start_twins();
+    start_native_functions();
     python.is_bound = true;
     Py_RETURN_NONE;
 }

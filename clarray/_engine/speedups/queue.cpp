@@ -42,7 +42,7 @@ void pause() {
 // A launch in the queue. `next` has its number in the upper half and the next group in the lower one, so that who comes
 // late takes nothing of the launch that has its place by then.
 struct alignas(64) Place {
-    Groups groups;
+    LaunchGrid groups;
     std::atomic<uint32_t> count, at_once;
     std::atomic<uint64_t> next;
     std::atomic<uint32_t> finished;
@@ -54,9 +54,9 @@ struct alignas(64) Helper {
     std::condition_variable called;
 };
 
-class Helpers {
+class ThreadPool {
 public:
-    explicit Helpers(size_t count) {
+    explicit ThreadPool(size_t count) {
         for (size_t i = 0; i < count; ++i) helpers_.push_back(std::make_unique<Helper>());
         for (size_t i = 0; i < count; ++i)
             if (!start(i)) break;
@@ -119,7 +119,7 @@ private:
 #endif
         bool started = true;
         try {
-            std::thread(&Helpers::work, this, number).detach();
+            std::thread(&ThreadPool::work, this, number).detach();
         } catch (const std::system_error&) {  // the process has too many
             started = false;
         }
@@ -158,7 +158,7 @@ private:
         self.sleeps = false;
     }
 
-    // Groups of the first launch that is not done which nobody has taken.
+    // LaunchGrid of the first launch that is not done which nobody has taken.
     size_t untaken() const {
         const uint64_t number = done_;
         if (number == last_) return 0;
@@ -186,19 +186,19 @@ private:
 };
 
 // They live as long as the process does, and nothing of this is ever freed.
-std::atomic<Helpers*> of_process{nullptr};
+std::atomic<ThreadPool*> of_process{nullptr};
 
 #ifdef CLARRAY_HAS_SIGNALS
 void forget_in_child() { of_process = nullptr; }  // a forked process has none of the threads
 #endif
 
-Helpers& helpers(size_t threads) {
+ThreadPool& helpers(size_t threads) {
     if (!of_process) {
 #ifdef CLARRAY_HAS_SIGNALS
         static const int once = pthread_atfork(nullptr, nullptr, forget_in_child);
         (void)once;
 #endif
-        of_process = new Helpers(threads);
+        of_process = new ThreadPool(threads);
     }
     return *of_process;
 }
@@ -232,7 +232,7 @@ private:
 
 }  // namespace
 
-void Groups::run(size_t first, size_t end) {
+void LaunchGrid::run(size_t first, size_t end) {
     thread_local Printed printed;
     Context told = context;
     printed.place(told);
@@ -245,8 +245,8 @@ void Groups::run(size_t first, size_t end) {
 
 namespace queue {
 
-Groups* begin(size_t threads, size_t most) {
-    Helpers& own = helpers(threads);
+LaunchGrid* begin(size_t threads, size_t most) {
+    ThreadPool& own = helpers(threads);
     return own.is_full(most) ? nullptr : &own.next_place().groups;
 }
 
@@ -255,11 +255,11 @@ void submit() { of_process.load()->submit(); }
 void wait_for_room(size_t most) { of_process.load()->wait_for_room(most); }
 
 void wait() {
-    if (Helpers* own = of_process) own->wait();
+    if (ThreadPool* own = of_process) own->wait();
 }
 
 bool is_idle() {
-    const Helpers* own = of_process;
+    const ThreadPool* own = of_process;
     return !own || own->is_idle();
 }
 

@@ -22,7 +22,7 @@ struct Context {
 using Function = void (*)(void**, const void*, size_t, size_t, size_t);
 
 // A launch, which stays where it is: arguments are told by where they lie.
-struct Groups {
+struct LaunchGrid {
     Function function;
     Context context;
     void* pointers[MOST_GIVEN + 1];
@@ -36,7 +36,7 @@ struct Groups {
 // The queue of the process. One thread launches at a time, with the GIL from the beginning of a launch to its submission.
 namespace queue {
 
-Groups* begin(size_t threads, size_t most);  // where the next launch is to be written; null while there are `most` launches
+LaunchGrid* begin(size_t threads, size_t most);  // where the next launch is to be written; null while there are `most` launches
 void submit();                   // what has been written there
 void wait_for_room(size_t most); // helping meanwhile, as the other one does; neither needs the GIL
 void wait();                     // for all that has been submitted

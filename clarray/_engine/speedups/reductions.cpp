@@ -1,4 +1,4 @@
-// Reductions of arrays by a ufunc: the twin of `ufunc_reduce` in clarray._numpy.reduction.reduce_calls.
+// Reductions of arrays by a ufunc: the native implementation of `ufunc_reduce` in clarray._numpy.reduction.reduce_calls.
 #include "places.hpp"
 
 #include <map>
@@ -16,8 +16,8 @@ PyObject* operation_of(PyObject* ufunc, PyObject* of, long axis, PyObject* axis_
     using Key = std::tuple<PyObject*, PyObject*, Py_ssize_t, long>;
     static std::map<Key, PyObject*> rows;
     const Key key{ufunc, node.dtype.of(of), PyTuple_GET_SIZE(node.shape.of(of)), axis};
-    const auto found = rows.find(key);
-    if (found != rows.end()) return Py_NewRef(found->second);
+    const auto entry = rows.find(key);
+    if (entry != rows.end()) return Py_NewRef(entry->second);
     PyObject* operation = invoke(python.plain_reduction, ufunc, of, axis_object);
     if (operation && rows.size() < MOST_ROWS) {
         Py_INCREF(ufunc);  // so that no other has its address
@@ -45,38 +45,38 @@ bool is_plain(PyObject* const* given, Py_ssize_t count) {  // dtype, out, keepdi
     return true;
 }
 
-Outcome reduce_plainly(PyObject* const* given, Py_ssize_t count, Ref& found) {
+Outcome reduce_plainly(PyObject* const* given, Py_ssize_t count, Ref& result) {
     constexpr Py_ssize_t PLACES = 3, MOST = 8;  // ufunc, array and axis; and all
-    if (count < PLACES || count > MOST || Py_TYPE(given[1]) != array_type || !has_node(given[1])) return Outcome::RARE;
-    if (!is_plain(given + PLACES, count - PLACES)) return Outcome::RARE;
+    if (count < PLACES || count > MOST || Py_TYPE(given[1]) != array_type || !has_node(given[1])) return Outcome::FALLBACK;
+    if (!is_plain(given + PLACES, count - PLACES)) return Outcome::FALLBACK;
     Ref of = Ref::share(array.node.of(given[1]));
-    if (is_selection(of.get())) return Outcome::RARE;
+    if (is_selection(of.get())) return Outcome::FALLBACK;
     const Py_ssize_t ndim = PyTuple_GET_SIZE(node.shape.of(of.get()));
-    if (!ndim || as_wide(node.size.of(of.get())) == 0) return Outcome::RARE;
+    if (!ndim || as_wide(node.size.of(of.get())) == 0) return Outcome::FALLBACK;
     long axis = ALL_AXES;
     if (given[2] != Py_None) {
-        if (!PyLong_CheckExact(given[2])) return Outcome::RARE;
+        if (!PyLong_CheckExact(given[2])) return Outcome::FALLBACK;
         int overflow = 0;
         axis = PyLong_AsLongAndOverflow(given[2], &overflow);
-        if (overflow || axis < -ndim || axis >= ndim) return Outcome::RARE;
+        if (overflow || axis < -ndim || axis >= ndim) return Outcome::FALLBACK;
         if (axis < 0) axis += ndim;
     }
     Ref operation = Ref::steal(operation_of(given[0], of.get(), axis, given[2]));
     if (!operation) return Outcome::FAILED;
-    if (Py_TYPE(operation.get()) != reduction_type) return Outcome::RARE;
+    if (Py_TYPE(operation.get()) != reduction_type) return Outcome::FALLBACK;
     Ref shape = shape_without(node.shape.of(of.get()), axis);
     Ref made = shape ? grow_reduction(operation.get(), of.get(), shape.get()) : Ref();
-    if (!made || !settle(made.get())) return Outcome::FAILED;
-    found = new_array(array_type, made.get());
-    return found ? Outcome::DONE : Outcome::FAILED;
+    if (!made || !evaluate_if_costly(made.get())) return Outcome::FAILED;
+    result = new_array(array_type, made.get());
+    return result ? Outcome::DONE : Outcome::FAILED;
 }
 
 }  // namespace
 
 PyObject* ufunc_reduce(PyObject* self, PyObject* const* given, size_t flags, PyObject* names) {
-    Ref found;
-    const Outcome done = names ? Outcome::RARE : reduce_plainly(given, PyVectorcall_NARGS(flags), found);
-    return done == Outcome::RARE ? reference_called(self, given, flags, names) : found.release();
+    Ref result;
+    const Outcome done = names ? Outcome::FALLBACK : reduce_plainly(given, PyVectorcall_NARGS(flags), result);
+    return done == Outcome::FALLBACK ? call_reference(self, given, flags, names) : result.release();
 }
 
 }  // namespace clarray

@@ -1,4 +1,4 @@
-// Selections by a mask, of few elements on the calling thread: the twin of `_store` in clarray._engine.evaluate.
+// Selections by a mask, of few elements on the calling thread: the native implementation of `_store` in clarray._engine.evaluate.
 #include "program.hpp"
 
 #include <cstring>
@@ -14,20 +14,20 @@ struct Selected {
 
 bool may_be_read(PyObject* operand) { return (as_long(node.flags.of(operand)) & ~READONLY) == 0; }
 
-bool read_selection(PyObject* root, Selected& found) {
+bool read_selection(PyObject* root, Selected& selected) {
     if (Py_TYPE(root) != reinterpret_cast<PyTypeObject*>(python.selection_type) || node.memory.of(root) != Py_None) return false;
     PyObject* args = node.args.of(root);
     if ((as_long(node.flags.of(root)) & ~READONLY) != MASKED || PyTuple_GET_SIZE(args) != 2) return false;
-    found = {Ref::share(node.inputs.of(root)), Ref::share(PyTuple_GET_ITEM(args, 0)), Ref::share(PyTuple_GET_ITEM(args, 1))};
-    return may_be_read(found.value.get()) && may_be_read(found.mask.get()) &&
-           is_same_shape(node.shape.of(found.value.get()), node.shape.of(found.mask.get()));
+    selected = {Ref::share(node.inputs.of(root)), Ref::share(PyTuple_GET_ITEM(args, 0)), Ref::share(PyTuple_GET_ITEM(args, 1))};
+    return may_be_read(selected.value.get()) && may_be_read(selected.mask.get()) &&
+           is_same_shape(node.shape.of(selected.value.get()), node.shape.of(selected.mask.get()));
 }
 
 // Whether all that is read are numbers and memory with one element for each of the mask's.
-bool is_read_along(const Operands& found, long long size) {
-    for (size_t i = 0; i < found.distinct; ++i)
-        if (node.memory.of(found.nodes[i]) != Py_None && as_wide(node.size.of(found.nodes[i])) != size) return false;
-    return found.flat;
+bool is_read_along(const Operands& operands, long long size) {
+    for (size_t i = 0; i < operands.distinct; ++i)
+        if (node.memory.of(operands.nodes[i]) != Py_None && as_wide(node.size.of(operands.nodes[i])) != size) return false;
+    return operands.flat;
 }
 
 // As `Selection.become_selected`.
@@ -45,26 +45,26 @@ bool become_selected(PyObject* root, PyObject* in, long long count) {
 }
 
 // Let one work-item do all, with the device's lock held.
-Outcome select(PyObject* root, const Selected& of, Operands& found) {
-    if (!can_launch(found.device)) return Outcome::RARE;
-    const auto prepare = [&] { return Ref::steal(invoke(python.plan_selection, found.device, of.value.get(), of.mask.get())); };
+Outcome select(PyObject* root, const Selected& of, Operands& operands) {
+    if (!can_launch(operands.device)) return Outcome::FALLBACK;
+    const auto prepare = [&] { return Ref::steal(invoke(python.plan_selection, operands.device, of.value.get(), of.mask.get())); };
     std::shared_ptr<Program> program;
-    const Outcome known = find_program(found, prepare, program);
+    const Outcome known = find_program(operands, prepare, program);
     if (known != Outcome::DONE) return known;
-    Frame frame{found.device};
-    frame.operands = &found;
+    Frame frame{operands.device};
+    frame.operands = &operands;
     frame.size = as_wide(node.size.of(of.value.get()));
     const Step& step = program->steps[0];
-    if (frame.size > program->most_size || frame.size * step.element_bytes > step.inline_bytes) return Outcome::RARE;
-    Ref in = allocate(program->pool, found.device, frame.size * itemsize_of(root));
+    if (frame.size > program->most_size || frame.size * step.element_bytes > step.inline_bytes) return Outcome::FALLBACK;
+    Ref in = allocate(program->pool, operands.device, frame.size * itemsize_of(root));
     if (!in) return Outcome::FAILED;
     frame.output = in.get();
     if (!(frame.temporaries.resize(1), take_temporary(*program, frame, 0))) return Outcome::FAILED;
     Ref counts = Ref::share(frame.temporaries[0].get());  // this call's own: a re-entrant one counts elsewhere
     PyObject* counted = counts.get();
-    const Outcome done = run(*program, frame, Refused::RARE);
+    const Outcome done = run(*program, frame, Refused::FALLBACK);
     if (done != Outcome::DONE) return done;
-    if (!finish(found.device)) return Outcome::FAILED;
+    if (!finish(operands.device)) return Outcome::FAILED;
     int64_t count;
     std::memcpy(&count, PyLong_AsVoidPtr(block.start.of(memory.block.of(counted))), sizeof count);
     if (!become_selected(root, in.get(), count)) return Outcome::FAILED;
@@ -76,18 +76,18 @@ Outcome select(PyObject* root, const Selected& of, Operands& found) {
 
 Outcome evaluate_selection(PyObject* root) {
     Selected of, still;
-    if (!read_selection(root, of)) return Outcome::RARE;
+    if (!read_selection(root, of)) return Outcome::FALLBACK;
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     const long long size = as_wide(node.size.of(of.value.get()));
-    if (!size) return Outcome::RARE;
-    Operands found;
-    const Outcome seen = look_at(root, node.shape.of(of.value.get()), of.inputs.get(), found);
+    if (!size) return Outcome::FALLBACK;
+    Operands operands;
+    const Outcome seen = build_key(root, node.shape.of(of.value.get()), of.inputs.get(), operands);
     if (seen != Outcome::DONE) return seen;
-    if (!is_read_along(found, size)) return Outcome::RARE;
-    const Held held(device.lock.of(found.device));
+    if (!is_read_along(operands, size)) return Outcome::FALLBACK;
+    const Held held(device.lock.of(operands.device));
     if (!held) return Outcome::FAILED;
-    if (!read_selection(root, still) || still.inputs.get() != of.inputs.get()) return Outcome::RARE;
-    return select(root, of, found);
+    if (!read_selection(root, still) || still.inputs.get() != of.inputs.get()) return Outcome::FALLBACK;
+    return select(root, of, operands);
 }
 
 }  // namespace clarray

@@ -1,4 +1,4 @@
-// What a graph computes before it can be one launch: the twins of `_compute_shared` in clarray._engine.evaluate, and of
+// What a graph computes before it can be one launch: the native implementation of `_compute_shared` in clarray._engine.evaluate, and of
 // `pass_on`, `regrow` and `live_readers` in clarray._engine.expr.build.
 #include "operands.hpp"
 
@@ -92,7 +92,7 @@ bool has_transform(const Nodes& order) {
 Outcome compute_shared(PyObject* root, long long little) {
     Nodes order;
     NodeSet inside;
-    if (!visit(root, order, inside)) return Outcome::RARE;
+    if (!visit(root, order, inside)) return Outcome::FALLBACK;
     PyObject* fused = nullptr;
     if (!find_fused(root, node.shape.of(root), fused)) {
         // which of them takes further operands, and whether they lie as it stores, Python finds out

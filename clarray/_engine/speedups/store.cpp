@@ -1,4 +1,4 @@
-// From an expression to memory that is there already: the twin of `write` in clarray._engine.writing.
+// From an expression to memory that is there already: the native implementation of `write` in clarray._engine.writing.
 #include "program.hpp"
 
 #include <algorithm>
@@ -85,38 +85,38 @@ bool is_part_of(PyObject* pending, PyObject* root) {
 }
 
 // Launch what computes a value into a place, with the device's lock held.
-Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands& found) {
+Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands& operands) {
     const auto prepare = [&] {
         Ref offset = Ref::steal(PyLong_FromLongLong(target.offset)), strides = target.stride_tuple();
         if (!offset || !strides) return Ref();
-        PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
-        return Ref::steal(invoke(python.plan_elementwise, found.device, root, offset.get(), strides.get(), flat, all));
+        PyObject *flat = operands.flat ? Py_True : Py_False, *all = operands.extents ? Py_True : Py_False;
+        return Ref::steal(invoke(python.plan_elementwise, operands.device, root, offset.get(), strides.get(), flat, all));
     };
     std::shared_ptr<Program> program;
-    const Outcome known = find_program(found, prepare, program);
+    const Outcome known = find_program(operands, prepare, program);
     if (known != Outcome::DONE) return known;
-    Frame frame{found.device};
-    frame.operands = &found;
+    Frame frame{operands.device};
+    frame.operands = &operands;
     frame.output = in;
     frame.output_offset = target.offset;
     frame.size = target.size();
-    if (frame.size > program->most_size) return Outcome::RARE;
+    if (frame.size > program->most_size) return Outcome::FALLBACK;
     forget(in);  // not before: what has been computed up to here may have looked at the values
-    return run(*program, frame, Refused::RARE);
+    return run(*program, frame, Refused::FALLBACK);
 }
 
 // Have what is written become one launch: a reduction is computed into memory of its own, as is what has to be computed
-// before. RARE where it is none.
+// before. FALLBACK where it is none.
 Outcome compute_below(PyObject* value) {
     constexpr long long LITTLE = 1 << 16;  // bytes that are sooner read by a launch of their own than by one that Python prepares
     const auto flags_of = [value] { return as_long(node.flags.of(value)) & ~READONLY; };
-    if (node.memory.of(value) != Py_None) return flags_of() & EAGER ? Outcome::RARE : Outcome::DONE;
+    if (node.memory.of(value) != Py_None) return flags_of() & EAGER ? Outcome::FALLBACK : Outcome::DONE;
     PyTypeObject* operation = Py_TYPE(node.op.of(value));
-    if ((operation != loop_type && operation != reduction_type) || flags_of() & ~long(SHARED | REDUCES)) return Outcome::RARE;
+    if ((operation != loop_type && operation != reduction_type) || flags_of() & ~long(SHARED | REDUCES)) return Outcome::FALLBACK;
     if (operation == reduction_type) return evaluate_node(value) ? Outcome::DONE : Outcome::FAILED;
     if (!flags_of()) return Outcome::DONE;
     const Outcome shared = compute_shared(value, LITTLE);
-    return shared == Outcome::DONE && flags_of() & ~long(SHARED) ? Outcome::RARE : shared;
+    return shared == Outcome::DONE && flags_of() & ~long(SHARED) ? Outcome::FALLBACK : shared;
 }
 
 // Store what overlaps the elements that it overwrites: from memory of its own, which it is computed into first.
@@ -171,24 +171,24 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     PyObject* on = memory.device.of(in.get());
     const Held held(device.lock.of(on));
     if (!held) return Outcome::FAILED;
-    if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::RARE;
+    if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::FALLBACK;
     if (!flush_readers(in.get(), node.memory.of(value) == Py_None ? value : nullptr)) return Outcome::FAILED;
     const Outcome alone = compute_below(value);
     if (alone != Outcome::DONE) return alone;
     const bool is_leaf = node.memory.of(value) != Py_None;
-    if (target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
+    if (target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::FALLBACK;
     if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
     Ref inputs = is_leaf ? Ref::steal(PyTuple_Pack(1, value)) : Ref::share(node.inputs.of(value));
     if (!inputs) return Outcome::FAILED;
-    Operands found;
-    found.device = on;
-    const Outcome seen = look_at(value, inputs.get(), found);
+    Operands operands;
+    operands.device = on;
+    const Outcome seen = build_key(value, inputs.get(), operands);
     if (seen != Outcome::DONE) return seen;
-    for (size_t i = 0; i < found.distinct; ++i)
-        if (!is_apart(found.nodes[i], in.get(), target, node.dtype.of(leaf))) return store_apart(leaf, target, value);
-    found.flat = found.flat && target.is_contiguous();
-    end_key(value, target, itemsize_of(leaf), found);
-    return launch_into(value, in.get(), target, found);
+    for (size_t i = 0; i < operands.distinct; ++i)
+        if (!is_apart(operands.nodes[i], in.get(), target, node.dtype.of(leaf))) return store_apart(leaf, target, value);
+    operands.flat = operands.flat && target.is_contiguous();
+    finish_key(value, target, itemsize_of(leaf), operands);
+    return launch_into(value, in.get(), target, operands);
 }
 
 }  // namespace clarray
