@@ -1,6 +1,6 @@
-"""Factorizations of matrices, and what follows from them, on the device (`on_device`) or by NumPy's LAPACK on the host.
+"""Factorizations of matrices, equations, inverses and ranks: on the device, or by NumPy's LAPACK on the host.
 
-OpenCL has no library for them (docs/engineering/linalg.md), so on the host `through_library` calls NumPy's functions.
+OpenCL has no LAPACK (docs/engineering/linalg.md). `on_device` and `orthogonal` return None for unsupported operands.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ _SVD: Any = type(np.linalg.svd(np.eye(1)))
 
 
 def on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
-    """Call NumPy's function with arrays and other arguments; the device must have the dtype of the result."""
+    """Call NumPy's function `name` on the host. Raise TypeError if the device lacks the dtype of the result."""
     if name in _SQUARE:
-        _refuse_unless_square(name, np.shape(arrays[0]))
+        _raise_unless_square(name, np.shape(arrays[0]))
     dtypes = [x.dtype if isinstance(x, DeviceArray) else np.asarray(x).dtype for x in arrays]
-    if all(dtype.kind in "biufc" for dtype in dtypes):  # others are for NumPy to refuse
+    if all(dtype.kind in "biufc" for dtype in dtypes):  # NumPy raises the errors for other dtypes
         exact = [dtype if dtype.kind in "fc" else np.dtype(np.float64) for dtype in dtypes]
         device_dtype(np.result_type(*exact), device_of_operands(arrays))
     function = _ALWAYS_COMPLEX.get(name) or getattr(np.linalg, name)
     return through_library(f"numpy.linalg.{name}", function, *arrays, *args, **kwargs)
 
 
-def _refuse_unless_square(name: str, shape: tuple[int, ...]) -> None:
-    """Raise what NumPy does, in its words, whether or not the library may be asked for more."""
+def _raise_unless_square(name: str, shape: tuple[int, ...]) -> None:
+    """Raise NumPy's error for matrices that are not square, even if calls on the host are forbidden."""
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        nothing = np.empty((0,) * (len(shape) - 2) + shape[-2:])
+        no_elements = np.empty((0,) * (len(shape) - 2) + shape[-2:])
         function = getattr(np.linalg, name)
-        function(nothing, nothing) if name == "solve" else function(nothing)
+        function(no_elements, no_elements) if name == "solve" else function(no_elements)
 
 
 def _complex_eig(a: np.ndarray) -> Any:
-    found = np.linalg.eig(a)
-    return type(found)(*map(_as_complex, found))
+    decomposition = np.linalg.eig(a)
+    return type(decomposition)(*map(_as_complex, decomposition))
 
 
 def _complex_eigvals(a: np.ndarray) -> np.ndarray:
@@ -77,7 +77,7 @@ def _as_complex(values: np.ndarray) -> np.ndarray:
     return values.astype(np.result_type(values.dtype, np.complex64), copy=False)
 
 
-# What NumPy before 2.5 gives in a dtype that depends on the values.
+# NumPy before 2.5 returns these in a dtype that depends on the values.
 _ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {"eig": _complex_eig, "eigvals": _complex_eigvals}
 
 
@@ -109,8 +109,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
     >>> clarray.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).round(6).tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    made = on_device.cholesky(a, upper)
-    return on_host("cholesky", (a,), upper=upper) if made is None else made
+    factor = on_device.cholesky(a, upper)
+    return on_host("cholesky", (a,), upper=upper) if factor is None else factor
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -135,10 +135,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     >>> q.shape, r.shape, clarray.allclose(q @ r, a)
     ((3, 2), (2, 2), True)
     """
-    made = orthogonal.qr(a, mode)
-    if made is None:
+    factors = orthogonal.qr(a, mode)
+    if factors is None:
         return on_host("qr", (a,), mode)
-    return made[0] if mode == "r" else made if mode == "raw" else _QR(*made)
+    return factors[0] if mode == "r" else factors if mode == "raw" else _QR(*factors)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -172,10 +172,10 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     >>> (s**2).round(6).tolist(), clarray.allclose(u * s @ vh, a)
     ([45.0, 5.0], True)
     """
-    made = orthogonal.svd(a, full_matrices, compute_uv, hermitian)
-    if made is None:
+    factors = orthogonal.svd(a, full_matrices, compute_uv, hermitian)
+    if factors is None:
         return on_host("svd", (a,), full_matrices, compute_uv, hermitian)
-    return _SVD(*made) if compute_uv else made[0]
+    return _SVD(*factors) if compute_uv else factors[0]
 
 
 def svdvals(x: Any, /) -> DeviceArray:
@@ -195,9 +195,9 @@ def svdvals(x: Any, /) -> DeviceArray:
     >>> clarray.linalg.svdvals([[3.0, 0.0], [0.0, 4.0]]).round(6).tolist()
     [4.0, 3.0]
     """
-    found = orthogonal.svd(x, False, False)
-    made: DeviceArray = on_host("svdvals", (x,)) if found is None else found[0]
-    return made
+    decomposition = orthogonal.svd(x, False, False)
+    singular_values: DeviceArray = on_host("svdvals", (x,)) if decomposition is None else decomposition[0]
+    return singular_values
 
 
 def eig(a: Any) -> Any:
@@ -242,8 +242,8 @@ def eigvals(a: Any) -> DeviceArray:
     >>> sorted(clarray.linalg.eigvals([[0.0, -1.0], [1.0, 0.0]]).imag.round(6).tolist())
     [-1.0, 1.0]
     """
-    made: DeviceArray = on_host("eigvals", (a,))
-    return made
+    eigenvalues: DeviceArray = on_host("eigvals", (a,))
+    return eigenvalues
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
@@ -273,8 +273,8 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     >>> values.round(6).tolist(), clarray.allclose(a @ vectors, vectors * values)
     ([1.0, 3.0], True)
     """
-    made = orthogonal.eigh(a, UPLO)
-    return on_host("eigh", (a,), UPLO) if made is None else _EIGH(*made)
+    decomposition = orthogonal.eigh(a, UPLO)
+    return on_host("eigh", (a,), UPLO) if decomposition is None else _EIGH(*decomposition)
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
@@ -290,9 +290,9 @@ def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
     >>> clarray.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6).tolist()
     [1.0, 3.0]
     """
-    found = orthogonal.eigh(a, UPLO, False)
-    made: DeviceArray = on_host("eigvalsh", (a,), UPLO) if found is None else found[0]
-    return made
+    decomposition = orthogonal.eigh(a, UPLO, False)
+    eigenvalues: DeviceArray = on_host("eigvalsh", (a,), UPLO) if decomposition is None else decomposition[0]
+    return eigenvalues
 
 
 # Equations and inverses -----------------------------------------------------------------------
@@ -321,8 +321,8 @@ def solve(a: Any, b: Any) -> DeviceArray:
     >>> clarray.linalg.solve([[3.0, 1.0], [1.0, 2.0]], [9.0, 8.0]).round(6).tolist()
     [2.0, 3.0]
     """
-    made = on_device.solve(a, b)
-    return on_host("solve", (a, b)) if made is None else made
+    solution = on_device.solve(a, b)
+    return on_host("solve", (a, b)) if solution is None else solution
 
 
 def inv(a: Any) -> DeviceArray:
@@ -347,8 +347,8 @@ def inv(a: Any) -> DeviceArray:
     >>> clarray.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    made = on_device.inv(a)
-    return on_host("inv", (a,)) if made is None else made
+    inverse = on_device.inv(a)
+    return on_host("inv", (a,)) if inverse is None else inverse
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO) -> DeviceArray:
@@ -375,12 +375,12 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
     >>> clarray.linalg.pinv([[1.0], [1.0]]).round(6).tolist()
     [[0.5, 0.5]]
     """
-    found = orthogonal.pinv(a, rcond, hermitian, rtol)
-    if found is not None:
-        return found
-    more = {} if rtol is _NO else {"rtol": rtol}
-    made: DeviceArray = on_host("pinv", (a,), rcond, hermitian, **more)
-    return made
+    inverse = orthogonal.pinv(a, rcond, hermitian, rtol)
+    if inverse is not None:
+        return inverse
+    keywords = {} if rtol is _NO else {"rtol": rtol}
+    host_inverse: DeviceArray = on_host("pinv", (a,), rcond, hermitian, **keywords)
+    return host_inverse
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
@@ -412,11 +412,11 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     >>> x.round(6).tolist(), int(rank)
     ([1.0, 2.0], 2)
     """
-    made = orthogonal.lstsq(a, b, rcond)
-    if made is not None:
-        return made
-    found: tuple[Any, ...] = on_host("lstsq", (a, b), rcond)
-    return found
+    solution = orthogonal.lstsq(a, b, rcond)
+    if solution is not None:
+        return solution
+    host_solution: tuple[Any, ...] = on_host("lstsq", (a, b), rcond)
+    return host_solution
 
 
 # Numbers that describe a matrix ---------------------------------------------------------------
@@ -444,8 +444,8 @@ def det(a: Any) -> DeviceArray:
     >>> round(float(clarray.linalg.det([[1.0, 2.0], [3.0, 4.0]])), 6)
     -2.0
     """
-    made = on_device.det(a)
-    return on_host("det", (a,)) if made is None else made
+    determinants = on_device.det(a)
+    return on_host("det", (a,)) if determinants is None else determinants
 
 
 def slogdet(a: Any) -> Any:
@@ -467,8 +467,8 @@ def slogdet(a: Any) -> Any:
     >>> float(sign), round(float(log), 6)
     (-1.0, 1.791759)
     """
-    made = on_device.slogdet(a)
-    return on_host("slogdet", (a,)) if made is None else _SLOGDET(*made)
+    sign_and_logarithm = on_device.slogdet(a)
+    return on_host("slogdet", (a,)) if sign_and_logarithm is None else _SLOGDET(*sign_and_logarithm)
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
@@ -495,5 +495,5 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     >>> int(clarray.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
     1
     """
-    made = orthogonal.matrix_rank(A, tol, hermitian, rtol)
-    return on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol) if made is None else made
+    ranks = orthogonal.matrix_rank(A, tol, hermitian, rtol)
+    return on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol) if ranks is None else ranks

@@ -1,13 +1,13 @@
-"""QR of large matrices by Cholesky's factors, for devices with memory of their own.
+"""QR of large matrices by repeated Cholesky factorization, for devices with memory of their own.
 
-The columns of A are made orthonormal by the factor of their products with each other, until they are::
+Each round factorizes the Gram matrix of Q's columns and divides Q by the factor, until the columns are orthonormal::
 
     G = Q^H Q,   R' = chol(G),   Q = Q R'^-1,   R = R' R
 
-Products of matrices are nearly all of the work. G has the square of Q's condition: so float32 is computed in float64
-where there is that, and where G has no factor as it is rounded, a small multiple of the unit matrix is added to it,
-after which Q's condition is far smaller. What is not orthonormal after a few rounds, as a matrix with a column of
-zeros, is left to Householder's reflections on the host.
+Products of matrices are nearly all of the work. The condition of G is the square of Q's condition. So float32 matrices
+are computed in float64 if the device has it. If rounding leaves G without a factor, a small multiple of the unit matrix
+is added to G, after which Q's condition is far smaller. If Q is not orthonormal after a few rounds, for example because
+A has a column of zeros, Householder's reflections on the host factorize A.
 
 References
 ----------
@@ -34,7 +34,7 @@ __all__ = ["large_qr"]
 
 _ROUNDS = 4
 _ROUNDINGS = 16
-_NEAR = 0.1  # so near to orthonormal the next round ends at rounding
+_NEAR = 0.1  # deviation from orthonormal columns that the division by the factor reduces to rounding
 
 
 def large_qr(a: DeviceArray) -> tuple[DeviceArray, DeviceArray] | None:
@@ -48,57 +48,57 @@ def large_qr(a: DeviceArray) -> tuple[DeviceArray, DeviceArray] | None:
     Returns
     -------
     tuple of DeviceArray, or None
-        Q (m, k) and R (k, n) for ``k = min(m, n)``, with LAPACK's signs; None where the columns could not be made
-        orthonormal so.
+        Q (m, k) and R (k, n) for ``k = min(m, n)``, with LAPACK's signs, or None if the columns of Q did not become
+        orthonormal.
     """
     (m, n), k = a.shape, min(a.shape)
     work = np.promote_types(a.dtype, np.float64) if a.device.capabilities.fp64 else a.dtype
     columns = new_leaf(a.device, (k, m), work)
     write(columns, cast(a[:, :k].T._node, work))
-    q = wrap(columns)  # lies transposed: rows of Q are solved for side by side
+    q = wrap(columns)  # Q transposed, because `divide` solves for the rows of Q side by side
     eps = float(np.finfo(a.dtype).eps)
-    r = _orthonormalized(q, eps)
+    r = _orthonormalize(q, eps)
     if r is None:
         return None
-    top = new_leaf(a.device, (k, k), work)
-    write(top, cast(q[:, :k].T._node, work))
-    signs = wrap(launchers.factorization_orthogonal.reflected_signs(top, _ROUNDINGS * eps))[:, None]
-    whole: Any = wrap(new_leaf(a.device, (k, n), a.dtype))
-    whole[:, :k] = (r * signs).astype(a.dtype)
+    leading_block = new_leaf(a.device, (k, k), work)
+    write(leading_block, cast(q[:, :k].T._node, work))
+    signs = wrap(launchers.factorization_orthogonal.reflected_signs(leading_block, _ROUNDINGS * eps))[:, None]
+    r_factor: Any = wrap(new_leaf(a.device, (k, n), a.dtype))
+    r_factor[:, :k] = (r * signs).astype(a.dtype)
     if k < n:
-        whole[:, k:] = ((q.conj() @ a[:, k:].astype(work)) * signs).astype(a.dtype)
-    found = wrap(new_leaf(a.device, (m, k), a.dtype))
-    found[...] = (q * signs).T.astype(a.dtype)
-    return found, whole
+        r_factor[:, k:] = ((q.conj() @ a[:, k:].astype(work)) * signs).astype(a.dtype)
+    q_factor = wrap(new_leaf(a.device, (m, k), a.dtype))
+    q_factor[...] = (q * signs).T.astype(a.dtype)
+    return q_factor, r_factor
 
 
-def _orthonormalized(q: DeviceArray, wanted: float) -> DeviceArray | None:
-    """Make the columns of a matrix, which lies transposed, orthonormal in place; give R, of their QR."""
+def _orthonormalize(q: DeviceArray, tolerance: float) -> DeviceArray | None:
+    """Orthonormalize the rows of `q` (Q transposed) in place and return R, or None if the rounds do not suffice."""
     k, m = q.shape
     factor: Any = None
     for _ in range(_ROUNDS):
         products: Any = (q.conj() @ q.T).evaluate()
         unit: Any = np.eye(k, dtype=q.dtype, like=products)
-        away = float(np.abs(products - unit).max())
-        if factor is not None and away <= wanted:
+        deviation = float(np.abs(products - unit).max())
+        if factor is not None and deviation <= tolerance:
             return factor
-        if not away < inf:
+        if not deviation < inf:
             return None
-        size = float(np.abs(products).sum(axis=1).max())
-        added = 11 * (m * k + k * (k + 1)) * float(np.finfo(q.dtype).eps) / 2 * size
-        step = _factor(products)
+        norm = float(np.abs(products).sum(axis=1).max())
+        shift = 11 * (m * k + k * (k + 1)) * float(np.finfo(q.dtype).eps) / 2 * norm
+        step = _cholesky_factor(products)
         if step is None:
-            step = _factor(products + unit * q.dtype.type(added))
+            step = _cholesky_factor(products + unit * q.dtype.type(shift))
         if step is None:
             return None
         launchers.factorization_orthogonal.divide(q._node, step._node)
         factor = step if factor is None else (step @ factor).evaluate()
-        if away < _NEAR:
+        if deviation < _NEAR:
             return factor
     return None
 
 
-def _factor(products: Any) -> DeviceArray | None:
+def _cholesky_factor(products: Any) -> DeviceArray | None:
     try:
         return wrap(launchers.factorization.cholesky(evaluate(products._node), True))
     except LinAlgError:

@@ -1,10 +1,10 @@
-"""Eigenvalues of large Hermitian matrices, and singular values of large ones, for devices with memory of their own.
+"""Eigenvalues of large Hermitian matrices, and singular values of large matrices, for devices with memory of their own.
 
-Singular values are those of the polar factor H of ``A = U H``, which is Hermitian::
+The singular values of A are the eigenvalues of H, the Hermitian factor of its polar decomposition ``A = U H``::
 
     H = V diag(s) V^H,   A = (U V) diag(s) V^H
 
-What could not be split, which rounding may decide, is left to the host.
+Rounding may keep the divide-and-conquer algorithm from splitting a matrix. The host then factorizes the matrix.
 
 References
 ----------
@@ -30,7 +30,7 @@ __all__ = ["large_eigh", "large_svd", "whole_basis"]
 
 
 def large_eigh(a: DeviceArray, upper: bool, vectors: bool) -> tuple[DeviceArray, ...] | None:
-    """Eigenvalues of a Hermitian matrix, ascending, and its eigenvectors.
+    """Compute the eigenvalues of a Hermitian matrix in ascending order, and its eigenvectors.
 
     Parameters
     ----------
@@ -39,45 +39,45 @@ def large_eigh(a: DeviceArray, upper: bool, vectors: bool) -> tuple[DeviceArray,
     upper : bool
         Read the upper triangle, else the lower one.
     vectors : bool
-        Give the eigenvectors, too.
+        Compute the eigenvectors, too.
 
     Returns
     -------
     tuple of DeviceArray, or None
-        (n,) and (n, n), or (n,) alone; None where the matrix could not be split.
+        (n,) and (n, n), or (n,) alone. None if the matrix could not be split.
 
     Raises
     ------
     LinAlgError
         An element of the triangle is not finite.
     """
-    beside: Any = np.triu(a, 1) if upper else np.tril(a, -1)
-    whole = (beside + beside.conj().T).evaluate()
-    np.fill_diagonal(whole, np.diagonal(a).real)  # as in NumPy's no imaginary part is read there
-    factor = _factor(whole, "Eigenvalues did not converge")
-    found = launchers.spectral.eigh(evaluate(whole._node), factor, vectors)
-    if found is None:
+    triangle: Any = np.triu(a, 1) if upper else np.tril(a, -1)
+    hermitian = (triangle + triangle.conj().T).evaluate()
+    np.fill_diagonal(hermitian, np.diagonal(a).real)  # NumPy ignores the imaginary part of the diagonal
+    scale = _unit_scale(hermitian, "Eigenvalues did not converge")
+    decomposition = launchers.spectral.eigh(evaluate(hermitian._node), scale, vectors)
+    if decomposition is None:
         return None
-    values, basis = found
+    values, eigenvectors = decomposition
     order = np.argsort(values, kind="stable")
-    ascending = as_array((values[order] / factor).astype(a.real.dtype), a.device)
-    return (ascending,) if basis is None else (ascending, _columns(wrap(basis), order))
+    ascending = as_array((values[order] / scale).astype(a.real.dtype), a.device)
+    return (ascending,) if eigenvectors is None else (ascending, _reordered_columns(wrap(eigenvectors), order))
 
 
 def large_svd(a: DeviceArray, vectors: bool) -> tuple[DeviceArray, ...] | None:
-    """Singular values of a matrix, descending, between its left and right singular vectors.
+    """Compute the singular values of a matrix in descending order, between its left and right singular vectors.
 
     Parameters
     ----------
     a : DeviceArray
         (m, n), m >= n, of float32, float64, complex64 or complex128, with elements.
     vectors : bool
-        Give the singular vectors, too.
+        Compute the singular vectors, too.
 
     Returns
     -------
     tuple of DeviceArray, or None
-        (m, n), (n,) and (n, n), or (n,) alone; None where they were not found.
+        (m, n), (n,) and (n, n), or (n,) alone. None if the polar factor could not be computed or split.
 
     Raises
     ------
@@ -85,50 +85,52 @@ def large_svd(a: DeviceArray, vectors: bool) -> tuple[DeviceArray, ...] | None:
         An element is not finite.
     """
     array = a.evaluate()
-    factor = _factor(array, "SVD did not converge")
-    factors = launchers.spectral_polar.polar(evaluate(array._node), factor)
-    found = factors and launchers.spectral.eigh(factors[1], 1.0, vectors)
-    if factors is None or found is None:
+    scale = _unit_scale(array, "SVD did not converge")
+    polar = launchers.spectral_polar.polar(evaluate(array._node), scale)
+    decomposition = polar and launchers.spectral.eigh(polar[1], 1.0, vectors)
+    if polar is None or decomposition is None:
         return None
-    values, basis = found
+    values, basis = decomposition
     order = np.argsort(-np.abs(values), kind="stable")
-    descending = as_array((np.abs(values[order]) / factor).astype(a.real.dtype), a.device)
+    descending = as_array((np.abs(values[order]) / scale).astype(a.real.dtype), a.device)
     if basis is None:
         return (descending,)
-    right = _columns(wrap(basis), order)
-    left = wrap(factors[0]) @ right
-    negative = values[order] < 0  # zero, but for rounding
+    right = _reordered_columns(wrap(basis), order)
+    u = wrap(polar[0]) @ right
+    negative = values[order] < 0  # zeros that rounding has made negative
     if negative.any():
-        left = left * as_array(np.where(negative, -1, 1).astype(a.real.dtype), a.device)
-    return left, descending, right.conj().T
+        u = u * as_array(np.where(negative, -1, 1).astype(a.real.dtype), a.device)
+    return u, descending, right.conj().T
 
 
-def whole_basis(left: DeviceArray) -> DeviceArray | None:
-    """Orthonormal columns, and after them those that make them a basis of the whole space; None where there are not.
+def whole_basis(columns: DeviceArray) -> DeviceArray | None:
+    """Complete orthonormal columns to a basis of the whole space. Return None if this fails.
 
     Parameters
     ----------
     left : DeviceArray
         (m, n), m >= n.
     """
-    m, n = left.shape
+    m, n = columns.shape
     if m == n:
-        return left
-    others = launchers.spectral_polar.complement(evaluate(left._node))
-    return None if others is None else concatenate((left, wrap(others)), axis=1)
+        return columns
+    others = launchers.spectral_polar.complement(evaluate(columns._node))
+    return None if others is None else concatenate((columns, wrap(others)), axis=1)
 
 
-def _factor(a: DeviceArray, message: str) -> float:
-    """A power of two, by which no element is larger than 1, and the largest is not far from it."""
+def _unit_scale(a: DeviceArray, message: str) -> float:
+    """Return the power of two that scales the largest magnitude of `a` to between 0.5 and 1."""
     parts: Any = (a.real, a.imag) if a.dtype.kind == "c" else (a,)
     largest = [float(np.abs(part).max()) for part in parts]
     if not all(map(isfinite, largest)):
         raise LinAlgError(message)
-    most = -np.finfo(a.dtype).minexp - 2  # of the exponent: its power is a number of the dtype, either way
-    return 2.0 ** min(most, max(-most, -frexp(max(largest))[1]))
+    limit = (
+        -np.finfo(a.dtype).minexp - 2
+    )  # of the exponent: both 2**limit and 2**-limit are normal numbers of the dtype
+    return 2.0 ** min(limit, max(-limit, -frexp(max(largest))[1]))
 
 
-def _columns(basis: DeviceArray, order: np.ndarray) -> Any:
+def _reordered_columns(basis: DeviceArray, order: np.ndarray) -> Any:
     if (np.diff(order) == 1).all():
         return basis
     return np.take(basis, as_array(order, basis.device), axis=1)

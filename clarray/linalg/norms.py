@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices: fused reductions, but for those that need singular values."""
+"""Norms of vectors and matrices: fused reductions, or reductions of singular values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
     >>> float(clarray.linalg.norm([3.0, 4.0]))
     5.0
     """
-    array = _inexact(x)
+    array = _as_inexact(x)
     ndim = array.ndim
     if axis is None:
         plain = ord is None or (ord == 2 and ndim == 1) or (ord in ("f", "fro") and ndim == 2)
@@ -86,7 +86,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
 
 
 def _single_axis(axis: Any) -> int:
-    """Read the axis of a norm, of which NumPy takes all that `int` takes."""
+    """Convert the axis of a norm to an integer. As in NumPy, everything that `int` accepts is an axis."""
     try:
         return int(axis)
     except Exception as error:
@@ -124,7 +124,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     >>> clarray.linalg.vector_norm([[3.0, 4.0], [0.0, 2.0]], axis=1).tolist()
     [5.0, 2.0]
     """
-    array = _inexact(x)
+    array = _as_inexact(x)
     axes = axis if axis is None or isinstance(axis, tuple) else _single_axis(axis)
     return _vector_norm(array, ord, normalize_axes(axes, array.ndim), keepdims)
 
@@ -184,13 +184,16 @@ def cond(x: Any, p: Any = None) -> DeviceArray:
     >>> round(float(clarray.linalg.cond([[2.0, 0.0], [0.0, 4.0]])), 6)
     2.0
     """
-    found = orthogonal.cond(x, p) if p in (None, 2, -2) else _cond_by_inverse(x, p)
-    made: DeviceArray = on_host("cond", (x,), p) if found is None else found
-    return made
+    numbers = orthogonal.cond(x, p) if p in (None, 2, -2) else _cond_by_inverse(x, p)
+    host_numbers: DeviceArray = on_host("cond", (x,), p) if numbers is None else numbers
+    return host_numbers
 
 
 def _cond_by_inverse(x: Any, p: Any) -> DeviceArray | None:
-    """None where NumPy's is to do it: also of a stack with a singular matrix, of which `inv` gives nothing."""
+    """Compute condition numbers by inverses, or return None for NumPy to compute them.
+
+    `inv` raises for a stack with a singular matrix, so NumPy computes such a stack, too.
+    """
     if p not in (1, -1, np.inf, -np.inf, "fro", "nuc") or not np.size(x):
         return None
     try:
@@ -200,12 +203,14 @@ def _cond_by_inverse(x: Any, p: Any) -> DeviceArray | None:
     if inverse is None:
         return None
     array = as_array(x, inverse.device)
-    found: Any = (matrix_norm(array, ord=p) * matrix_norm(inverse, ord=p)).astype(np.dtype(inverse.dtype.char.lower()))
-    known: Any = ~np.isnan(array).any((-2, -1))
-    return np.where(np.isnan(found) & known, found.dtype.type(np.inf), found)[()]
+    numbers: Any = (matrix_norm(array, ord=p) * matrix_norm(inverse, ord=p)).astype(
+        np.dtype(inverse.dtype.char.lower())
+    )
+    without_nan: Any = ~np.isnan(array).any((-2, -1))
+    return np.where(np.isnan(numbers) & without_nan, numbers.dtype.type(np.inf), numbers)[()]
 
 
-def _inexact(x: Any) -> DeviceArray:
+def _as_inexact(x: Any) -> DeviceArray:
     array = as_array(x)
     if array.dtype.kind in "fc":
         return array
@@ -214,23 +219,23 @@ def _inexact(x: Any) -> DeviceArray:
 
 def _vector_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
     node = array._node
-    found: Any
+    norms: Any
     if ord is None or ord == 2:
-        found = np.sqrt(_sum(squared_magnitude(_wide(node)), axes, keepdims))
+        norms = np.sqrt(_sum(squared_magnitude(_widened(node)), axes, keepdims))
     elif isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     elif ord == np.inf:
-        found = reductions.max(wrap(applied(np.absolute, node)), axes, keepdims=keepdims, initial=0)
+        norms = reductions.max(wrap(applied(np.absolute, node)), axes, keepdims=keepdims, initial=0)
     elif ord == -np.inf:
-        found = reductions.min(wrap(applied(np.absolute, node)), axes, keepdims=keepdims)
+        norms = reductions.min(wrap(applied(np.absolute, node)), axes, keepdims=keepdims)
     elif ord == 0:
-        found = reductions.count_nonzero(array, axes, keepdims=keepdims)
+        norms = reductions.count_nonzero(array, axes, keepdims=keepdims)
     elif ord == 1:
-        found = _sum(applied(np.absolute, _wide(node)), axes, keepdims)
+        norms = _sum(applied(np.absolute, _widened(node)), axes, keepdims)
     else:
-        powers = applied(np.power, applied(np.absolute, _wide(node)), float(ord))
-        found = _sum(powers, axes, keepdims) ** (1 / float(ord))
-    return _as_real(found, array)
+        powers = applied(np.power, applied(np.absolute, _widened(node)), float(ord))
+        norms = _sum(powers, axes, keepdims) ** (1 / float(ord))
+    return _as_real(norms, array)
 
 
 def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
@@ -243,22 +248,22 @@ def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
         return _vector_norm(array, 2, (row, column), keepdims)
     if ord in (2, -2, "nuc"):
         values = svdvals(shapes.moveaxis(array, (row, column), (-2, -1)))
-        found = _of_singular_values(values, ord)
-        return shapes.expand_dims(found, (row, column)) if keepdims else found
+        norms = _norm_from_singular_values(values, ord)
+        return shapes.expand_dims(norms, (row, column)) if keepdims else norms
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
-    sums = _sum(applied(np.absolute, _wide(array._node)), (summed,), True)
-    kept = (
+    sums = _sum(applied(np.absolute, _widened(array._node)), (summed,), True)
+    extrema = (
         reductions.max(sums, other, keepdims=True, initial=0)
         if ord > 0
         else (reductions.min(sums, other, keepdims=True))
     )
-    found = _as_real(kept, array)
-    return found if keepdims else shapes.squeeze(found, (row, column))[()]
+    norms = _as_real(extrema, array)
+    return norms if keepdims else shapes.squeeze(norms, (row, column))[()]
 
 
-def _of_singular_values(values: DeviceArray, ord: Any) -> DeviceArray:
+def _norm_from_singular_values(values: DeviceArray, ord: Any) -> DeviceArray:
     if ord == "nuc":
         return reductions.sum(values, -1)
     return reductions.max(values, -1, initial=0) if ord == 2 else reductions.min(values, -1)
@@ -268,12 +273,12 @@ def _sum(values: Node, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
     return reductions.sum(wrap(values), axes, keepdims=keepdims)
 
 
-def _wide(node: Node) -> Node:
+def _widened(node: Node) -> Node:
     """Return the operand of a sum in a wider dtype: the squares of float16 numbers may overflow."""
     wide = wide_dtype(node.dtype)
     return cast(node, wide) if node.dtype != wide else node
 
 
-def _as_real(found: DeviceArray, array: DeviceArray) -> DeviceArray:
-    """A norm in the dtype of the array's real parts."""
-    return wrap(cast(found._node, np.dtype(array.dtype.char.lower())))
+def _as_real(norms: DeviceArray, array: DeviceArray) -> DeviceArray:
+    """Convert norms to the dtype of the array's real parts."""
+    return wrap(cast(norms._node, np.dtype(array.dtype.char.lower())))

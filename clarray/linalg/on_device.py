@@ -1,7 +1,7 @@
-"""Factorizations that the device does itself: of small matrices a stack in one launch, of large ones block by block.
+"""Factorizations on the device: a stack of small matrices in one launch, or large matrices block by block.
 
-Each function gives None where NumPy's on the host is to do it: a device that works in host memory takes stacks of small
-matrices only, and some dtypes are for NumPy to refuse.
+Each function returns None if NumPy has to compute the call on the host. A device that works in host memory supports
+only stacks of small matrices, and NumPy raises the errors for dtypes that it refuses.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ _REFUSED = ("e", "g", "G")  # by NumPy
 
 def cholesky(a: Any, upper: bool) -> DeviceArray | None:
     """See `clarray.linalg.cholesky`."""
-    found = _of_squares("cholesky", a, upper)
-    return None if found is None else found[0]
+    factors = _factorize_squares("cholesky", a, upper)
+    return None if factors is None else factors[0]
 
 
 def inv(a: Any) -> DeviceArray | None:
     """See `clarray.linalg.inv`."""
-    found = _of_squares("inv", a)
-    return None if found is None else found[0]
+    inverses = _factorize_squares("inv", a)
+    return None if inverses is None else inverses[0]
 
 
 def det(a: Any) -> DeviceArray | None:
     """See `clarray.linalg.det`."""
-    found = _of_squares("det", a)
-    return None if found is None else found[0]
+    determinants = _factorize_squares("det", a)
+    return None if determinants is None else determinants[0]
 
 
 def slogdet(a: Any) -> tuple[DeviceArray, ...] | None:
     """See `clarray.linalg.slogdet`."""
-    return _of_squares("slogdet", a)
+    return _factorize_squares("slogdet", a)
 
 
 def solve(a: Any, b: Any) -> DeviceArray | None:
     """See `clarray.linalg.solve`."""
-    found = shapes_and_dtype(a, b)
-    if found is None:
+    operands = shapes_and_dtype(a, b)
+    if operands is None:
         return None
-    (shape, right), dtype = found
-    vector = len(right) == 1
-    columns = (*right, 1) if vector else right
+    (shape, right_shape), dtype = operands
+    is_vector = len(right_shape) == 1
+    columns = (*right_shape, 1) if is_vector else right_shape
     if not is_square(shape) or len(columns) < 2 or columns[-2] != shape[-1]:
         return None
     try:
@@ -71,25 +71,27 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
         return None
     dtype = device_dtype(dtype, device)
     if not prod(stack) * shape[-1]:
-        return wrap(new_leaf(device, (*stack, *shape[-1:]) if vector else (*stack, shape[-1], columns[-1]), dtype))
-    left, sides = as_array(a, device), as_array(b, device)
-    if vector:
-        sides = sides.reshape(columns)
-    one, two = leaf_of(left, dtype), leaf_of(sides, dtype)
+        return wrap(new_leaf(device, (*stack, *shape[-1:]) if is_vector else (*stack, shape[-1], columns[-1]), dtype))
+    matrices, right_sides = as_array(a, device), as_array(b, device)
+    if is_vector:
+        right_sides = right_sides.reshape(columns)
+    matrix_leaf, side_leaf = evaluate_as(matrices, dtype), evaluate_as(right_sides, dtype)
     solved = wrap(
-        launchers.small_matrices.factorize("solve", one, two)[0]
+        launchers.small_matrices.factorize("solve", matrix_leaf, side_leaf)[0]
         if small
-        else launchers.factorization.solve(_repeated(one, stack), _repeated(two, stack))
+        else launchers.factorization.solve(
+            _broadcast_to_stack(matrix_leaf, stack), _broadcast_to_stack(side_leaf, stack)
+        )
     )
-    return solved.reshape(solved.shape[:-1]) if vector else solved
+    return solved.reshape(solved.shape[:-1]) if is_vector else solved
 
 
-def _of_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArray, ...] | None:
-    """What an operation gives for each matrix of a stack."""
-    found = shapes_and_dtype(a)
-    if found is None:
+def _factorize_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArray, ...] | None:
+    """Run an operation on each matrix of a stack of square matrices."""
+    operands = shapes_and_dtype(a)
+    if operands is None:
         return None
-    (shape,), dtype = found
+    (shape,), dtype = operands
     device = device_of_operands((a,))
     if not is_square(shape):
         return None
@@ -98,46 +100,48 @@ def _of_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArra
         return None
     dtype = device_dtype(dtype, device)
     if not prod(shape):
-        return tuple(map(wrap, _of_nothing(device, operation, shape, dtype)))
-    matrices = leaf_of(as_array(a, device), dtype)
+        return tuple(map(wrap, _results_without_elements(device, operation, shape, dtype)))
+    matrices = evaluate_as(as_array(a, device), dtype)
     return tuple(
         map(
             wrap,
             launchers.small_matrices.factorize(operation, matrices, upper=upper)
             if small
-            else _of_large(operation, matrices, upper),
+            else _factorize_large(operation, matrices, upper),
         )
     )
 
 
-def _of_large(operation: str, a: Node, upper: bool) -> tuple[Node, ...]:
-    """What an operation gives for each matrix of a stack, one after the other."""
+def _factorize_large(operation: str, a: Node, upper: bool) -> tuple[Node, ...]:
+    """Run an operation on each large matrix of a stack, one after the other."""
     if operation == "cholesky":
         return (launchers.factorization.cholesky(a, upper),)
     if operation == "inv":
         unit = eye(a.shape[-1], dtype=a.dtype, device=device_of((a,)))
-        return (launchers.factorization.solve(a, _repeated(evaluate(unit._node), a.shape[:-2])),)
+        return (launchers.factorization.solve(a, _broadcast_to_stack(evaluate(unit._node), a.shape[:-2])),)
     return launchers.factorization.determinant(operation, a)
 
 
-def _repeated(matrices: Node, stack: tuple[int, ...]) -> Node:
-    """A view of a leaf, broadcast to a stack."""
+def _broadcast_to_stack(matrices: Node, stack: tuple[int, ...]) -> Node:
+    """Return a view of a leaf of matrices, broadcast to a stack of matrices."""
     strides = aligned(matrices.shape[:-2], matrices.strides[:-2], len(stack))
     return view_leaf(matrices, (*stack, *matrices.shape[-2:]), (*strides, *matrices.strides[-2:]), matrices.offset)
 
 
-def _of_nothing(device: Device, operation: str, shape: tuple[int, ...], dtype: np.dtype) -> tuple[Node, ...]:
-    """Results without an element to compute from: determinants of no rows are 1."""
+def _results_without_elements(
+    device: Device, operation: str, shape: tuple[int, ...], dtype: np.dtype
+) -> tuple[Node, ...]:
+    """Return the results of an operation on matrices without elements: the determinant of no rows is 1."""
     if operation not in ("det", "slogdet"):
         return (new_leaf(device, shape, dtype),)
-    one = as_array(np.ones(shape[:-2], dtype), device)._node
+    ones = as_array(np.ones(shape[:-2], dtype), device)._node
     return (
-        (one,) if operation == "det" else (one, new_leaf(device, shape[:-2], np.dtype(dtype.char.lower()), zero=True))
+        (ones,) if operation == "det" else (ones, new_leaf(device, shape[:-2], np.dtype(dtype.char.lower()), zero=True))
     )
 
 
 def shapes_and_dtype(*operands: Any) -> tuple[list[tuple[int, ...]], np.dtype] | None:
-    """The shapes of operands, and the dtype of NumPy's result; None for dtypes that it refuses."""
+    """Return the shapes of operands and the dtype of NumPy's result, or None if NumPy refuses the dtypes."""
     arrays = [x if isinstance(x, DeviceArray) else np.asarray(x) for x in operands]
     dtypes = [x.dtype for x in arrays]
     if any(dtype.kind not in "biufc" or dtype.char in _REFUSED for dtype in dtypes):
@@ -150,5 +154,5 @@ def is_square(shape: tuple[int, ...]) -> bool:
     return len(shape) >= 2 and shape[-1] == shape[-2]
 
 
-def leaf_of(array: DeviceArray, dtype: np.dtype) -> Node:
+def evaluate_as(array: DeviceArray, dtype: np.dtype) -> Node:
     return evaluate(cast(array._node, dtype))

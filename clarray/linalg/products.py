@@ -64,9 +64,9 @@ def matmul(x1: Any, x2: Any, /) -> DeviceArray:
     >>> clarray.linalg.matmul([[1, 2], [3, 4]], [10, 1]).tolist()
     [12, 34]
     """
-    left, right = _arrays(x1, x2)
-    made: Any = np.matmul(left, right)
-    return made
+    first, second = _arrays(x1, x2)
+    products: Any = np.matmul(first, second)
+    return products
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
@@ -95,9 +95,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
     >>> clarray.linalg.vecdot([[1, 2], [3, 4]], [10, 1]).tolist()
     [12, 34]
     """
-    left, right = _arrays(x1, x2)
-    made: Any = np.vecdot(left, right, axis=axis_number(axis))  # type: ignore[call-overload]
-    return made
+    first, second = _arrays(x1, x2)
+    products: Any = np.vecdot(first, second, axis=axis_number(axis))  # type: ignore[call-overload]
+    return products
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DeviceArray:
@@ -157,12 +157,12 @@ def outer(x1: Any, x2: Any, /) -> DeviceArray:
     >>> clarray.linalg.outer([1, 2], [3, 4, 5]).tolist()
     [[3, 4, 5], [6, 8, 10]]
     """
-    left, right = _arrays(x1, x2)
-    if left.ndim != 1 or right.ndim != 1:
+    first, second = _arrays(x1, x2)
+    if first.ndim != 1 or second.ndim != 1:
         raise ValueError(
-            f"Input arrays must be one-dimensional, but they are x1.ndim={left.ndim} and x2.ndim={right.ndim}."
+            f"Input arrays must be one-dimensional, but they are x1.ndim={first.ndim} and x2.ndim={second.ndim}."
         )
-    return chapter.outer(left, right)
+    return chapter.outer(first, second)
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
@@ -190,13 +190,13 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
     >>> clarray.linalg.cross([1, 0, 0], [0, 1, 0]).tolist()
     [0, 0, 1]
     """
-    left, right = _arrays(x1, x2)
-    if not NUMPY_2_5 and (left.shape[axis] != 3 or right.shape[axis] != 3):
+    first, second = _arrays(x1, x2)
+    if not NUMPY_2_5 and (first.shape[axis] != 3 or second.shape[axis] != 3):
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
-            f"{left.shape[axis]} and {right.shape[axis]} dimensional instead."
+            f"{first.shape[axis]} and {second.shape[axis]} dimensional instead."
         )
-    return chapter.cross(left, right, axis=axis)
+    return chapter.cross(first, second, axis=axis)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> DeviceArray:
@@ -321,10 +321,10 @@ def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> Devic
         if each.ndim != 2:
             raise LinAlgError(f"{each.ndim}-dimensional array given. Array must be two-dimensional")
     splits = chain_order([each.shape[0] for each in chain] + [chain[-1].shape[1]])
-    made = _chained(chain, splits, 0, len(chain) - 1, out)
+    product = _multiply_chain(chain, splits, 0, len(chain) - 1, out)
     if row and column:
-        return made[0, 0]
-    return made.ravel() if row or column else made
+        return product[0, 0]
+    return product.ravel() if row or column else product
 
 
 def chain_order(extents: Sequence[int]) -> dict[tuple[int, int], int]:
@@ -351,14 +351,14 @@ def chain_order(extents: Sequence[int]) -> dict[tuple[int, int], int]:
     return splits
 
 
-def _chained(
+def _multiply_chain(
     chain: list[DeviceArray], splits: dict[tuple[int, int], int], first: int, last: int, out: DeviceArray | None = None
 ) -> DeviceArray:
     if first == last:
         return chain[first]
-    at = splits[first, last]
-    left, right = _chained(chain, splits, first, at), _chained(chain, splits, at + 1, last)
-    return chapter.dot(left, right, out)
+    split = splits[first, last]
+    before, after = _multiply_chain(chain, splits, first, split), _multiply_chain(chain, splits, split + 1, last)
+    return chapter.dot(before, after, out)
 
 
 def matrix_power(a: Any, n: int) -> DeviceArray:
@@ -401,14 +401,14 @@ def matrix_power(a: Any, n: int) -> DeviceArray:
         return shapes.broadcast_to(unit, power.shape).copy()
     if n < 0:
         power, n = inv(power), -n
-    if n == 3:  # a product less in line: NumPy's order, and so its rounding
+    if n == 3:  # the order of NumPy, and so its rounding
         return matmul(matmul(power, power), power)
-    made = None
+    product = None
     while True:
-        n, odd = divmod(n, 2)
-        if odd:
-            made = power if made is None else matmul(made, power)
+        n, is_odd = divmod(n, 2)
+        if is_odd:
+            product = power if product is None else matmul(product, power)
         if not n:
-            assert made is not None
-            return made
+            assert product is not None
+            return product
         power = matmul(power, power)

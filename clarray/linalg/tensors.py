@@ -1,4 +1,4 @@
-"""Equations and inverses of tensors, taken as matrices."""
+"""Equations and inverses of tensors, reshaped to matrices."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     shape = list(np.shape(a))
     moved = [] if axes is None else list(axes)
     order = [axis for axis in range(len(shape)) if axis not in moved] + moved
-    # Other axes are for NumPy to refuse.
+    # NumPy raises the errors for other axes.
     if all(isinstance(axis, int | np.integer) for axis in order) and sorted(order) == list(range(len(shape))):
-        found = tuple(shape[axis] for axis in order)[np.ndim(b) :]
-        if prod(found) == np.size(b) and prod(shape) == prod(found) ** 2:
+        solution_shape = tuple(shape[axis] for axis in order)[np.ndim(b) :]
+        if prod(solution_shape) == np.size(b) and prod(shape) == prod(solution_shape) ** 2:
             device = device_of_operands((a, b))
-            matrix = as_array(a, device).transpose(order).reshape(prod(found), prod(found))
-            made = on_device.solve(matrix, as_array(b, device).ravel())
-            if made is not None:
-                return made.reshape(found)
-    made = on_host("tensorsolve", (a, b), axes)
-    return made
+            matrix = as_array(a, device).transpose(order).reshape(prod(solution_shape), prod(solution_shape))
+            solution = on_device.solve(matrix, as_array(b, device).ravel())
+            if solution is not None:
+                return solution.reshape(solution_shape)
+    solution = on_host("tensorsolve", (a, b), axes)
+    return solution
 
 
 def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
@@ -91,8 +91,8 @@ def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
     shape = np.shape(a)
     if isinstance(ind, int) and ind > 0 and prod(shape[:ind]) == prod(shape[ind:]):
         array = as_array(a, device_of_operands((a,)))
-        made = on_device.inv(array.reshape(prod(shape[:ind]), prod(shape[ind:])))
-        if made is not None:
-            return made.reshape(*shape[ind:], *shape[:ind])
-    made = on_host("tensorinv", (a,), ind)
-    return made
+        inverse = on_device.inv(array.reshape(prod(shape[:ind]), prod(shape[ind:])))
+        if inverse is not None:
+            return inverse.reshape(*shape[ind:], *shape[:ind])
+    inverse = on_host("tensorinv", (a,), ind)
+    return inverse
