@@ -1,6 +1,6 @@
-"""Transforms by plans of VkFFT's: an axis cropped or padded, the plan run, what it has not divided by.
+"""Transforms by plans of VkFFT: crop or pad the axis, run the plan, divide by the rest of the divisor.
 
-Functions give None where there is no plan that is right.
+The functions return None if VkFFT has no plan for the transform that passes its self-test.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def complex_transform(
     array: DeviceArray, n: int, axis: int, work: np.dtype, inverse: bool, divisor: float
 ) -> DeviceArray | None:
     """Transform `n` values along an axis, in the complex dtype `work`."""
-    source = _fitted(array, n, axis, work)
+    source = _crop_or_pad(array, n, axis, work)
     shape = source.shape
     if n == 1:
         return source.copy()
@@ -33,18 +33,18 @@ def complex_transform(
 
 def from_real(array: DeviceArray, n: int, axis: int, work: np.dtype, divisor: float) -> DeviceArray | None:
     """Transform `n` reals of the dtype `work` to the first half of their spectrum."""
-    found = _from_last_axis(shapes.moveaxis(array, axis, -1), n, work, divisor)
-    return None if found is None else shapes.moveaxis(found, -1, axis)
+    spectrum = _from_last_axis(shapes.moveaxis(array, axis, -1), n, work, divisor)
+    return None if spectrum is None else shapes.moveaxis(spectrum, -1, axis)
 
 
 def to_real(array: DeviceArray, n: int, axis: int, work: np.dtype, divisor: float) -> DeviceArray | None:
     """Transform half a spectrum to `n` reals of the dtype `work`."""
-    found = _to_last_axis(shapes.moveaxis(array, axis, -1), n, work, divisor)
-    return None if found is None else shapes.moveaxis(found, -1, axis)
+    reals = _to_last_axis(shapes.moveaxis(array, axis, -1), n, work, divisor)
+    return None if reals is None else shapes.moveaxis(reals, -1, axis)
 
 
 def _from_last_axis(array: DeviceArray, n: int, work: np.dtype, divisor: float) -> DeviceArray | None:
-    source = _fitted(array, n, array.ndim - 1, work)
+    source = _crop_or_pad(array, n, array.ndim - 1, work)
     wide = np.result_type(work, np.complex64)
     shape = (*source.shape[:-1], n // 2 + 1)
     if n == 1:
@@ -54,13 +54,13 @@ def _from_last_axis(array: DeviceArray, n: int, work: np.dtype, divisor: float) 
 
 def _to_last_axis(array: DeviceArray, n: int, work: np.dtype, divisor: float) -> DeviceArray | None:
     wide = np.result_type(work, np.complex64)
-    source = _fitted(array, n // 2 + 1, array.ndim - 1, wide)
+    source = _crop_or_pad(array, n // 2 + 1, array.ndim - 1, wide)
     shape = (*source.shape[:-1], n)
     if n == 1:
         return source.real.copy()
     if source is array or source.base is not None:
         source = source.copy()
-    source.imag[..., 0] = 0  # what no real values have VkFFT takes into account, and NumPy does not
+    source.imag[..., 0] = 0  # NumPy ignores these imaginary parts, VkFFT does not
     if n % 2 == 0:
         source.imag[..., -1] = 0
     scaled = divisor == n
@@ -73,38 +73,38 @@ def _run(
     shape: tuple[int, ...],
     dtype: np.dtype,
     inverse: bool,
-    divided: float,
+    applied_divisor: float,
     divisor: float,
 ) -> DeviceArray | None:
-    """Run the plan for a key into a new array; divide by what is left of the divisor."""
-    made = empty(shape, dtype, source.device)
-    if not made.size:
-        return made
+    """Run the plan for a key into a new array, and divide by the part of the divisor that the plan has not applied."""
+    transform = empty(shape, dtype, source.device)
+    if not transform.size:
+        return transform
     plan = find_plan(source.device, key)
     if plan is None:
         return None
-    given, memory = _leaf(source).memory, made._node.memory
-    assert given is not None
-    assert memory is not None
-    plan.run(given, memory, inverse)
-    return made if divided == divisor else made * (divided / divisor)
+    source_memory, transform_memory = _contiguous_leaf(source).memory, transform._node.memory
+    assert source_memory is not None
+    assert transform_memory is not None
+    plan.run(source_memory, transform_memory, inverse)
+    return transform if applied_divisor == divisor else transform * (applied_divisor / divisor)
 
 
-def _fitted(array: DeviceArray, n: int, axis: int, dtype: np.dtype) -> DeviceArray:
-    """The array with `n` elements along an axis, the first ones or zeros after them, converted."""
-    have = array.shape[axis]
-    if have > n:
+def _crop_or_pad(array: DeviceArray, n: int, axis: int, dtype: np.dtype) -> DeviceArray:
+    """Crop an axis to `n` elements or pad it with zeros, and convert the array to a dtype."""
+    extent = array.shape[axis]
+    if extent > n:
         array = array[(slice(None),) * axis + (slice(n),)]
-    if have >= n:
+    if extent >= n:
         return array if array.dtype == dtype else wrap(cast(array._node, dtype))
     shape = (*array.shape[:axis], n, *array.shape[axis + 1 :])
     padded = creation.zeros(shape, dtype, device=array.device)
-    padded[(slice(None),) * axis + (slice(have),)] = array
+    padded[(slice(None),) * axis + (slice(extent),)] = array
     return padded
 
 
-def _leaf(array: DeviceArray) -> Node:
-    """The array in memory, C-contiguous from its start, as plans want it."""
+def _contiguous_leaf(array: DeviceArray) -> Node:
+    """Evaluate an array to a C-contiguous leaf without offset, the layout that plans read."""
     node = evaluate(array._node)
     if node.contiguous and not node.offset:
         return node

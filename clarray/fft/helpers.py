@@ -1,4 +1,4 @@
-"""Frequencies, and spectra with their zero in the middle: on the device."""
+"""Frequencies of transforms, and shifts of the zero frequency to the middle of spectra, on the device."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> D
     """
     if _count(n) < 0:
         raise ValueError(f"negative dimensions are not allowed, as in n={n}")
-    number = arange(n, device=device)
-    return _scaled(where(number < (n + 1) // 2, number, number - n), n, d, device, dtype)
+    index = arange(n, device=device)
+    return _frequencies(where(index < (n + 1) // 2, index, index - n), n, d, device, dtype)
 
 
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> DeviceArray:
@@ -65,7 +65,7 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
     >>> clarray.fft.rfftfreq(4).tolist()
     [0.0, 0.25, 0.5]
     """
-    return _scaled(arange(_count(n) // 2 + 1, device=device), n, d, device, dtype)
+    return _frequencies(arange(_count(n) // 2 + 1, device=device), n, d, device, dtype)
 
 
 def _count(n: Any) -> int:
@@ -76,9 +76,9 @@ def _count(n: Any) -> int:
     return as_count(n)
 
 
-def _scaled(number: DeviceArray, n: int, d: Any, device: Any, dtype: Any) -> DeviceArray:
-    wanted = device_dtype(np.float64 if dtype is None else dtype, device_for(device))
-    return number.astype(wanted) * (1.0 / (n * d))
+def _frequencies(index: DeviceArray, n: int, d: Any, device: Any, dtype: Any) -> DeviceArray:
+    frequency_dtype = device_dtype(np.float64 if dtype is None else dtype, device_for(device))
+    return index.astype(frequency_dtype) * (1.0 / (n * d))
 
 
 def fftshift(x: Any, axes: Any = None) -> DeviceArray:
@@ -101,7 +101,7 @@ def fftshift(x: Any, axes: Any = None) -> DeviceArray:
     >>> clarray.fft.fftshift([0, 1, 2, -2, -1]).tolist()
     [-2, -1, 0, 1, 2]
     """
-    return _shifted(x, axes, 1)
+    return _shift(x, axes, 1)
 
 
 def ifftshift(x: Any, axes: Any = None) -> DeviceArray:
@@ -118,12 +118,12 @@ def ifftshift(x: Any, axes: Any = None) -> DeviceArray:
     >>> clarray.fft.ifftshift([-2, -1, 0, 1, 2]).tolist()
     [0, 1, 2, -2, -1]
     """
-    return _shifted(x, axes, -1)
+    return _shift(x, axes, -1)
 
 
-def _shifted(x: Any, axes: Any, sign: int) -> DeviceArray:
+def _shift(x: Any, axes: Any, sign: int) -> DeviceArray:
     array = as_array(x)
     if axes is None:
         axes = range(array.ndim)
-    chosen = (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
-    return roll(array, tuple(sign * (array.shape[axis] // 2) for axis in chosen), chosen)
+    shifted_axes = (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
+    return roll(array, tuple(sign * (array.shape[axis] // 2) for axis in shifted_axes), shifted_axes)

@@ -1,7 +1,7 @@
-"""Plans of VkFFT's, each tried on the device it is for before it is used.
+"""Plans of VkFFT, each self-tested on its device before its first use.
 
-It is a compiled program of a library that is not ours: a plan whose transform is not NumPy's on some lines, or does not
-lead back to its input on all of them, is refused, and the host transforms instead.
+VkFFT is an external library. A plan is refused if its transform differs from NumPy's on sample lines, or if the inverse
+does not restore the input on all lines. The host then computes the transform.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from clarray._numpy.creation import sequences
 
 __all__ = ["Key", "available", "find_plan"]
 
-# On a CPU the library on the host is about as quick, and a plan takes it 0.3 to 4 s to compile.
+# On a CPU NumPy's library is about as fast as VkFFT, and a plan takes 0.3 to 4 s to compile.
 KINDS = ("gpu", "accelerator")
-_KEPT = 64  # plans of a device; some hold memory
+_CAPACITY = 64  # plans of a device; some hold memory
 
 _NAME = "plans of VkFFT's"
 
 
 @atexit.register
-def _drop() -> None:
-    """Free the plans while pyvkfft, whose functions that takes, is still whole; a forked process frees nothing."""
+def _free_plans() -> None:
+    """Free the plans at exit, while the functions of pyvkfft still exist. A forked process frees nothing."""
     for device in list(Device.alive):
         if not (device.inherited or device.lost):
             device.attached.pop(_NAME, None)
 
 
 class Key(NamedTuple):
-    """What a plan is for: transforms of `n` values along the middle axis of (outer, n, inner)."""
+    """Cache key of a plan: it transforms `n` values along the middle axis of (outer, n, inner)."""
 
     outer: int
     n: int
@@ -45,61 +45,61 @@ class Key(NamedTuple):
 
 
 def available(device: Device) -> bool:
-    """Whether transforms on a device may be VkFFT's."""
+    """Return whether VkFFT is installed and computes the transforms of a device."""
     return device.capabilities.kind in KINDS and bindings() is not None
 
 
 def find_plan(device: Device, key: Key) -> Plan | None:
-    """Give the plan for a key, compiled and tried now if it is new; None where there is none that is right."""
+    """Return the plan for a key, or None if no plan passes its self-test. A new plan is compiled and tested first."""
     with device.lock:
-        known: OrderedDict[Key, Plan | None] = device.attached.setdefault(_NAME, OrderedDict())
-        if key not in known:
-            known[key] = _made(device, key)
-            if len(known) > _KEPT:
-                known.popitem(last=False)
-        known.move_to_end(key)
-        return known[key]
+        plans: OrderedDict[Key, Plan | None] = device.attached.setdefault(_NAME, OrderedDict())
+        if key not in plans:
+            plans[key] = _compiled_plan(device, key)
+            if len(plans) > _CAPACITY:
+                plans.popitem(last=False)
+        plans.move_to_end(key)
+        return plans[key]
 
 
-def _made(device: Device, key: Key) -> Plan | None:
+def _compiled_plan(device: Device, key: Key) -> Plan | None:
     shape: tuple[int, ...] = (key.outer, key.n) if key.inner == 1 else (key.outer, key.n, key.inner)
     try:
         plan = Plan(device, shape, 1, key.dtype, key.scaled)
-        return plan if _right(plan, device, key) else None
+        return plan if _is_right(plan, device, key) else None
     except (MemoryError, RuntimeError):
         return None
 
 
-def _right(plan: Plan, device: Device, key: Key) -> bool:
-    """Whether a plan gives NumPy's result on some lines, and its inverse the values, which were left as they were."""
+def _is_right(plan: Plan, device: Device, key: Key) -> bool:
+    """Return whether a plan matches NumPy on sample lines, leaves its input unchanged, and its inverse restores it."""
     shape = (key.outer, key.n, key.inner)
     with use_device(device):
         values = _values(shape, key.dtype).evaluate()
         real = key.dtype.kind == "f"
         half = (key.outer, key.n // 2 + 1, key.inner) if real else shape
         spectrum = empty(half, np.result_type(key.dtype, np.complex64), device)
-        again = empty(shape, key.dtype, device)
+        restored = empty(shape, key.dtype, device)
         plan.run(_memory(values), _memory(spectrum), inverse=False)
         if float(abs(values - _values(shape, key.dtype)).max()) > 0:
             return False
         transform = np.fft.rfft if real else np.fft.fft
         for outer, inner in {(0, 0), (key.outer - 1, key.inner - 1), (key.outer // 2, key.inner // 3)}:
-            exact = transform(values[outer, :, inner].get().astype(np.result_type(key.dtype, np.float64)))
-            found = spectrum[outer, :, inner].get()
-            if not np.linalg.norm(found - exact) <= _tolerance(key) * np.linalg.norm(exact):
+            expected = transform(values[outer, :, inner].get().astype(np.result_type(key.dtype, np.float64)))
+            computed = spectrum[outer, :, inner].get()
+            if not np.linalg.norm(computed - expected) <= _tolerance(key) * np.linalg.norm(expected):
                 return False
-        plan.run(_memory(spectrum), _memory(again), inverse=True)
+        plan.run(_memory(spectrum), _memory(restored), inverse=True)
         factor = 1.0 if key.scaled else 1.0 / key.n
-        return float(abs(again * factor - values).max()) <= 16 * _tolerance(key)
+        return float(abs(restored * factor - values).max()) <= 16 * _tolerance(key)
 
 
 def _tolerance(key: Key) -> float:
-    """The relative error that a transform may have; right ones were within a tenth of it."""
+    """Return the largest relative error that a transform may have: ten times the measured error of right plans."""
     return float(np.finfo(key.dtype).eps) * (8 + 4 * np.log2(key.n))
 
 
 def _values(shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
-    """Values between -1 and 1 without a period that a wrong transform might keep, as an expression."""
+    """Return an expression of values between -1 and 1, without a period that could hide an error of a transform."""
     number = sequences.arange(int(np.prod(shape))) % 65521
     real = (number * number * 48271 + number) % 65537
     parts = real.astype(dtype) * (2 / 65537) - 1

@@ -1,6 +1,7 @@
-"""Transforms along one axis and several on the device, with NumPy's checks; who computes them is a module.
+"""Transforms along one axis or several on the device, with NumPy's checks.
 
-It has `complex_transform`, `from_real` and `to_real`, which give None where it cannot.
+The parameter `implementation` is a module with the functions `complex_transform`, `from_real` and `to_real`. They
+return None if the module does not support a transform.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.products.contraction import conjugate
 
-_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-_NORMS = (*_SWAPPED,)
+_INVERSE_NORMS = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+_NORMS = (*_INVERSE_NORMS,)
 _UNUSUAL = 2**48  # values along an axis: no array has as many
 
 
-def several_axes(
-    by: Any, name: str, array: DeviceArray, s: Sequence[int], axes: Sequence[int], norm: Any
+def transform_axes(
+    implementation: Any, name: str, array: DeviceArray, s: Sequence[int], axes: Sequence[int], norm: Any
 ) -> DeviceArray | None:
-    """Transform along axes, one after the other in NumPy's order."""
+    """Transform along several axes, one after the other in NumPy's order."""
     pairs = list(zip(s, axes, strict=True))
     if name in ("fftn", "ifftn"):
         steps = [(name[:-1], *each) for each in reversed(pairs)]
@@ -34,14 +35,16 @@ def several_axes(
         steps = [("rfft", *pairs[-1]), *(("fft", *each) for each in reversed(pairs[:-1]))]
     else:
         steps = [*(("ifft", *each) for each in pairs[:-1]), ("irfft", *pairs[-1])]
-    found: DeviceArray | None = array
+    partial: DeviceArray | None = array
     for step, n, axis in steps:
-        if found is not None:
-            found = one_axis(by, step, found, n, axis, norm)
-    return found
+        if partial is not None:
+            partial = transform_axis(implementation, step, partial, n, axis, norm)
+    return partial
 
 
-def one_axis(by: Any, name: str, array: DeviceArray, n: int | None, axis: int, norm: Any) -> DeviceArray | None:
+def transform_axis(
+    implementation: Any, name: str, array: DeviceArray, n: int | None, axis: int, norm: Any
+) -> DeviceArray | None:
     """Transform along an axis, with the checks of NumPy's function `name`, in its order."""
     if n is None:
         try:
@@ -50,45 +53,47 @@ def one_axis(by: Any, name: str, array: DeviceArray, n: int | None, axis: int, n
             raise IndexError("tuple index out of range") from None
         n = (extent - 1) * 2 if name in ("irfft", "hfft") else extent
     if name == "hfft":
-        return one_axis(by, "irfft", conjugate(array), n, axis, _swapped(norm))
+        return transform_axis(implementation, "irfft", conjugate(array), n, axis, _inverse_norm(norm))
     if name == "ihfft":
-        found = one_axis(by, "rfft", array, n, axis, _swapped(norm))
-        return None if found is None else conjugate(found)
-    made: DeviceArray | None
+        spectrum = transform_axis(implementation, "rfft", array, n, axis, _inverse_norm(norm))
+        return None if spectrum is None else conjugate(spectrum)
+    transform: DeviceArray | None
     if type(n) is not int or not 0 < n < _UNUSUAL or norm not in _NORMS:
         _check_by_numpy(name, n, axis, norm, array)
         n = int(n)
     inverse = name[0] == "i"
-    divisor = _divisor(_swapped(norm) if inverse else norm, n)
+    divisor = _divisor(_inverse_norm(norm) if inverse else norm, n)
     axis = normalize_axis(axis, array.ndim)
     if name == "rfft" and array.dtype.kind == "c":
         raise TypeError(f"rfft takes real values, not {array.dtype.name}")
     work = device_dtype(np.result_type(array.dtype, 1j), array.device)
     if name[-4:] == "rfft":
         work = np.dtype(work.char.lower())
-        made = (by.to_real if inverse else by.from_real)(array, n, axis, work, divisor)
-        if made is None:
+        transform = (implementation.to_real if inverse else implementation.from_real)(array, n, axis, work, divisor)
+        if transform is None:
             return None
-        narrow = inverse and wide_dtype(array.dtype) != array.dtype  # NumPy's dtype, though it computes in a wider one
-        return wrap(cast(made._node, array.dtype)) if narrow else made
-    made = by.complex_transform(array, n, axis, work, inverse, divisor)
-    return made
+        narrow = (
+            inverse and wide_dtype(array.dtype) != array.dtype
+        )  # NumPy's dtype, although the transform is computed in a wider dtype
+        return wrap(cast(transform._node, array.dtype)) if narrow else transform
+    transform = implementation.complex_transform(array, n, axis, work, inverse, divisor)
+    return transform
 
 
 def _check_by_numpy(name: str, n: Any, axis: Any, norm: Any, array: DeviceArray) -> None:
-    """Raise NumPy's error if its function refuses the arguments of a transform. It transforms no line."""
+    """Raise NumPy's error if its function refuses the arguments of a transform. No line is transformed."""
     shape: tuple[int, ...] = (0,) * array.ndim
     try:
         normalize_axis(axis, array.ndim)
-        shape, axis = (0, 1), -1  # as the result of a single line would take memory
+        shape, axis = (0, 1), -1  # no lines, because the result of a single line would take memory
     except (TypeError, ValueError):
-        pass  # for NumPy to refuse, after the number of values and the norm
+        pass  # NumPy raises its error, after the errors for the number of values and the norm
     getattr(np.fft, name)(np.empty(shape, array.dtype), n, axis, norm)
 
 
-def _swapped(norm: Any) -> str:
+def _inverse_norm(norm: Any) -> str:
     try:
-        return _SWAPPED[norm]
+        return _INVERSE_NORMS[norm]
     except KeyError:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".') from None
 

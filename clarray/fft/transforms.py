@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-_BACK = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
+_TO_REAL = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 
 # One axis -------------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     >>> abs(clarray.fft.fft([1.0, 0.0, -1.0, 0.0])).round(6).tolist()
     [0.0, 2.0, 0.0, 2.0]
     """
-    return _along("fft", a, n, axis, norm, out)
+    return _along_axis("fft", a, n, axis, norm, out)
 
 
 @recorded(operands=1)
@@ -101,7 +101,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> clarray.fft.ifft(spectrum).real.round(6).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    return _along("ifft", a, n, axis, norm, out)
+    return _along_axis("ifft", a, n, axis, norm, out)
 
 
 @recorded(operands=1)
@@ -120,7 +120,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> clarray.fft.rfft([1.0, 0.0, 0.0, 0.0]).tolist()
     [(1+0j), (1+0j), (1+0j)]
     """
-    return _along("rfft", a, n, axis, norm, out)
+    return _along_axis("rfft", a, n, axis, norm, out)
 
 
 @recorded(operands=1)
@@ -146,7 +146,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> clarray.fft.irfft(spectrum).round(6).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    return _along("irfft", a, n, axis, norm, out)
+    return _along_axis("irfft", a, n, axis, norm, out)
 
 
 @recorded(operands=1)
@@ -167,7 +167,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     >>> clarray.fft.hfft([1.0, 1.0, 1.0]).round(6).tolist()
     [4.0, 0.0, 0.0, 0.0]
     """
-    return _along("hfft", a, n, axis, norm, out)
+    return _along_axis("hfft", a, n, axis, norm, out)
 
 
 @recorded(operands=1)
@@ -186,7 +186,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     >>> abs(clarray.fft.ihfft([4.0, 0.0, 0.0, 0.0])).round(6).tolist()
     [1.0, 1.0, 1.0]
     """
-    return _along("ihfft", a, n, axis, norm, out)
+    return _along_axis("ihfft", a, n, axis, norm, out)
 
 
 # Several axes ---------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     >>> abs(clarray.fft.fftn([[1.0, 1.0], [1.0, 1.0]])).round(6).tolist()
     [[4.0, 0.0], [0.0, 0.0]]
     """
-    return _over("fftn", a, s, axes, norm, out)
+    return _along_axes("fftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -244,7 +244,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
     >>> clarray.fft.ifftn(spectrum).real.round(6).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    return _over("ifftn", a, s, axes, norm, out)
+    return _along_axes("ifftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -263,7 +263,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
     >>> clarray.fft.rfftn(clarray.ones((2, 4))).shape
     (2, 3)
     """
-    return _over("rfftn", a, s, axes, norm, out)
+    return _along_axes("rfftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -285,7 +285,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out
     >>> clarray.fft.irfftn(spectrum).round(6).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    return _over("irfftn", a, s, axes, norm, out)
+    return _along_axes("irfftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -306,7 +306,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, o
     >>> spectra.shape, float(abs(spectra[0, 0, 0]).round(6))
     ((5, 2, 4), 8.0)
     """
-    return _over("fftn", a, s, axes, norm, out)
+    return _along_axes("fftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -326,7 +326,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
     >>> clarray.fft.ifft2(spectrum).real.round(6).tolist()
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    return _over("ifftn", a, s, axes, norm, out)
+    return _along_axes("ifftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -345,7 +345,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
     >>> clarray.fft.rfft2(clarray.ones((5, 2, 4))).shape
     (5, 2, 3)
     """
-    return _over("rfftn", a, s, axes, norm, out)
+    return _along_axes("rfftn", a, s, axes, norm, out)
 
 
 @recorded(operands=1)
@@ -365,73 +365,73 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None,
     >>> clarray.fft.irfft2(spectrum, s=(2, 3)).round(6).tolist()
     [[1.0, 2.0, 0.0], [3.0, 4.0, 5.0]]
     """
-    return _over("irfftn", a, s, axes, norm, out)
+    return _along_axes("irfftn", a, s, axes, norm, out)
 
 
-# Where it is computed -------------------------------------------------------------------------
+# Choice of the implementation -----------------------------------------------------------------
 
 
-def _along(name: str, a: Any, n: Any, axis: int, norm: Any, out: Any) -> DeviceArray:
-    return _transformed(steps.one_axis, name, a, n, axis, norm, out)
+def _along_axis(name: str, a: Any, n: Any, axis: int, norm: Any, out: Any) -> DeviceArray:
+    return _transform(steps.transform_axis, name, a, n, axis, norm, out)
 
 
-def _over(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> DeviceArray:
-    s, axes = _extents(np.shape(a), s, axes, name == "irfftn")
-    return _transformed(steps.several_axes, name, a, s, axes, norm, out)
+def _along_axes(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> DeviceArray:
+    s, axes = _extents_and_axes(np.shape(a), s, axes, name == "irfftn")
+    return _transform(steps.transform_axes, name, a, s, axes, norm, out)
 
 
-def _transformed(on_device: Any, name: str, a: Any, extent: Any, where: Any, norm: Any, out: Any) -> DeviceArray:
-    """By the first who can: a plan of VkFFT's that is right, the kernels where they pay, the host."""
+def _transform(transform_function: Any, name: str, a: Any, extents: Any, axes: Any, norm: Any, out: Any) -> DeviceArray:
+    """Transform with the first implementation that applies: a plan of VkFFT, clarray's kernels if faster, NumPy."""
     device = device_of_operands((a, out))
-    made = None
+    transform = None
     if available(device):
-        made = on_device(by_vkfft, name, as_array(a, device), extent, where, norm)
-    if made is None and _kernels_pay(device, name, a, extent, where):
-        made = on_device(by_kernels, name, as_array(a, device), extent, where, norm)
-    if made is None:
-        made = _on_host(name, a, out, extent, where, norm)
-    return _into(out, made)
+        transform = transform_function(by_vkfft, name, as_array(a, device), extents, axes, norm)
+    if transform is None and _kernels_pay(device, name, a, extents, axes):
+        transform = transform_function(by_kernels, name, as_array(a, device), extents, axes, norm)
+    if transform is None:
+        transform = _on_host(name, a, out, extents, axes, norm)
+    return _store_in_out(out, transform)
 
 
-def _kernels_pay(device: Device, name: str, a: Any, extent: Any, where: Any) -> bool:
-    """Whether the kernels are quicker than a call of NumPy, as they are where it would have to copy."""
+def _kernels_pay(device: Device, name: str, a: Any, extents: Any, axes: Any) -> bool:
+    """Return whether the kernels are faster than NumPy. They always are if NumPy would need copies to the host."""
     if not device.capabilities.host_memory:
         return True
     shape = np.shape(a)
-    kind = "complex" if name.rstrip("n")[-4:] not in ("rfft", "hfft") else "back" if name in _BACK else "forward"
+    kind = "complex" if name.rstrip("n")[-4:] not in ("rfft", "hfft") else "back" if name in _TO_REAL else "forward"
     wide = getattr(a, "dtype", np.dtype(float)).char not in "efF"
     try:
-        if isinstance(where, list):
-            lengths = extent
-        elif extent is not None:
-            lengths = [operator.index(extent)]
+        if isinstance(axes, list):
+            lengths = extents
+        elif extents is not None:
+            lengths = [operator.index(extents)]
         else:
-            lengths = [2 * shape[where] - 2 if kind == "back" else shape[where]]
+            lengths = [2 * shape[axes] - 2 if kind == "back" else shape[axes]]
         return launchers.fft.pay(device, kind, lengths, math.prod(shape), wide)
     except (IndexError, TypeError):
-        return False  # for NumPy to refuse
+        return False  # NumPy raises its error
 
 
 def _on_host(name: str, a: Any, out: Any, *args: Any) -> DeviceArray:
-    """NumPy's transform; the device must have the dtype of the result."""
+    """Transform with NumPy on the host. Raise TypeError if the device lacks the dtype of the result."""
     device = device_of_operands((a, out))
     dtype = a.dtype if isinstance(a, DeviceArray) else np.asarray(a).dtype
-    if dtype.kind in "biufc":  # others are for NumPy to refuse
+    if dtype.kind in "biufc":  # NumPy raises the errors for other dtypes
         device_dtype(np.result_type(dtype, 1j), device)
-    made: DeviceArray = through_library(f"numpy.fft.{name}", getattr(np.fft, name), a, *args)
-    return made
+    transform: DeviceArray = through_library(f"numpy.fft.{name}", getattr(np.fft, name), a, *args)
+    return transform
 
 
-def _extents(
+def _extents_and_axes(
     shape: tuple[int, ...], s: Sequence[int | None] | None, axes: Sequence[int] | None, inverse_real: bool
 ) -> tuple[list[int], list[int]]:
-    """The values along each axis, and the axes, of a transform along several."""
-    given = s
+    """Return the number of values along each axis, and the axes, of a transform along several axes."""
+    requested = s
     if s is None:
         s = shape if axes is None else np.take(shape, axes).tolist()
     s = list(s)
     if axes is None:
-        if given is not None:
+        if requested is not None:
             callers.warn(
                 "`axes` should not be `None` if `s` is given: pass the axes that `s` is for", DeprecationWarning
             )
@@ -441,20 +441,22 @@ def _extents(
         raise ValueError("Shape and axes have different lengths.")
     if None in s:
         callers.warn("None in `s` is deprecated: pass the extent, or -1", DeprecationWarning)
-    if inverse_real and (given is None or s[-1] is None):
+    if inverse_real and (requested is None or s[-1] is None):
         s[-1] = (shape[axes[-1]] - 1) * 2
     return [shape[axis] if n is None or n == -1 else n for n, axis in zip(s, axes, strict=True)], axes
 
 
-def _into(out: Any, made: DeviceArray) -> DeviceArray:
-    """Put a result where ``out=`` says, as a ufunc would."""
+def _store_in_out(out: Any, transform: DeviceArray) -> DeviceArray:
+    """Store a transform in `out` with a ufunc's checks, or return the transform if `out` is None."""
     if out is None:
-        return made
+        return transform
     checked_target(out, "return arrays must be of DeviceArray type, not {}")
-    if out.shape != made.shape:
+    if out.shape != transform.shape:
         raise ValueError("output array has wrong shape.")
-    if not np.can_cast(made.dtype, out.dtype, "same_kind"):
-        raise TypeError(f"Cannot cast the transform from {made.dtype!r} to {out.dtype!r} with casting rule 'same_kind'")
+    if not np.can_cast(transform.dtype, out.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast the transform from {transform.dtype!r} to {out.dtype!r} with casting rule 'same_kind'"
+        )
     out.check_writeable("output array is read-only")
-    assign(out, made._node)
+    assign(out, transform._node)
     return out
