@@ -1,4 +1,4 @@
-"""Where NumPy keeps functions outside of its main namespace: ``numpy.lib``. What is not here is NumPy's own."""
+"""Provide functions outside of NumPy's main namespace, as in ``numpy.lib``. All other names are NumPy's own."""
 
 from typing import Any as _Any
 

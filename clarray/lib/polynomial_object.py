@@ -12,7 +12,7 @@ from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._numpy.manipulation import joining
 from clarray.lib.polynomial_roots import poly, roots
 from clarray.lib.polynomials import (
-    coefficients_of,
+    coefficient_vector,
     polyadd,
     polyder,
     polydiv,
@@ -59,9 +59,9 @@ class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
     __array_ufunc__ = None  # operators of arrays leave the operation to the polynomial's
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
-        given = poly(c_or_r) if r else c_or_r
+        coefficients = poly(c_or_r) if r else c_or_r
         self.variable: Any = variable or getattr(c_or_r, "variable", "x")
-        self.coeffs: DeviceArray = trimmed(coefficients_of(given))
+        self.coeffs: DeviceArray = trimmed(coefficient_vector(coefficients))
 
     @property
     def c(self) -> DeviceArray:
@@ -94,7 +94,7 @@ class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
         return iter(self.coeffs)
 
     def __getitem__(self, power: int) -> Any:
-        """The coefficient of a power, zero for one that is not there."""
+        """Return the coefficient of a power, or zero for a power above the degree or below zero."""
         inside = 0 <= power <= self.order
         return self.coeffs[self.order - power] if inside else creation.zeros((), self.coeffs.dtype)
 
@@ -148,10 +148,10 @@ class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
     def __pow__(self, power: int) -> poly1d:
         if not isinstance(power, int | float | np.integer | np.floating) or int(power) != power or power < 0:
             raise ValueError("Power to non-negative integers only.")
-        found = poly1d([1])
+        product = poly1d([1])
         for _ in range(int(power)):
-            found = found * self
-        return found
+            product = product * self
+        return product
 
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, poly1d):

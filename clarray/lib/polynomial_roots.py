@@ -15,7 +15,7 @@ from clarray._numpy.creation.sequences import eye
 from clarray._numpy.manipulation import joining
 from clarray._numpy.math.logic import isreal
 from clarray._numpy.sorting.sorting import sort
-from clarray.lib.polynomials import first_set, given_coefficients, vander
+from clarray.lib.polynomials import coefficient_array, first_set, vander
 from clarray.linalg import eigvals, inv, lstsq
 
 __all__ = ["poly", "polyfit", "roots"]
@@ -59,13 +59,13 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if zeros.size == 0:
         return 1.0
-    made = creation.zeros(zeros.size + 1, zeros.dtype, device=zeros.device)
-    made[0] = 1
+    coefficients = creation.zeros(zeros.size + 1, zeros.dtype, device=zeros.device)
+    coefficients[0] = 1
     for k in range(zeros.size):  # times (x - zero)
-        made[1 : k + 2] -= zeros[k] * made[: k + 1]
-    if made.dtype.kind == "c" and bool((sort(zeros) == sort(zeros.conj())).all()):
-        made = made.real.copy()
-    return made
+        coefficients[1 : k + 2] -= zeros[k] * coefficients[: k + 1]
+    if coefficients.dtype.kind == "c" and bool((sort(zeros) == sort(zeros.conj())).all()):
+        coefficients = coefficients.real.copy()
+    return coefficients
 
 
 def roots(p: Any) -> DeviceArray:
@@ -98,28 +98,28 @@ def roots(p: Any) -> DeviceArray:
     >>> clarray.sort(clarray.roots([1.0, -3.0, 2.0])).round(6).tolist()
     [1.0, 2.0]
     """
-    coefficients = given_coefficients(p)
+    coefficients = coefficient_array(p)
     if not coefficients.ndim:
         raise TypeError("roots takes a sequence of coefficients, not a number")
     if coefficients.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    used = coefficients != 0
-    start = first_set(used)
+    nonzero = coefficients != 0
+    start = first_set(nonzero)
     if start == coefficients.size:
         return creation.empty(0, device=coefficients.device)
-    trailing = first_set(used[::-1])
-    kept = coefficients[start : coefficients.size - trailing]
-    if kept.dtype.kind not in "fc":
-        kept = kept.astype(float)
-    if kept.size > 1:
-        companion = eye(kept.size - 1, k=-1, dtype=kept.dtype, device=kept.device)
-        companion[0, :] = -kept[1:] / kept[0]
-        found: DeviceArray = eigvals(companion)
-        if kept.dtype.kind == "f" and bool(isreal(found).all()):
-            found = found.real  # newer NumPys' eigenvalues are always complex
+    trailing = first_set(nonzero[::-1])
+    stripped = coefficients[start : coefficients.size - trailing]
+    if stripped.dtype.kind not in "fc":
+        stripped = stripped.astype(float)
+    if stripped.size > 1:
+        companion = eye(stripped.size - 1, k=-1, dtype=stripped.dtype, device=stripped.device)
+        companion[0, :] = -stripped[1:] / stripped[0]
+        found_roots: DeviceArray = eigvals(companion)
+        if stripped.dtype.kind == "f" and bool(isreal(found_roots).all()):
+            found_roots = found_roots.real  # newer NumPys' eigenvalues are always complex
     else:
-        found = creation.empty(0, device=kept.device)
-    return joining.hstack((found, creation.zeros(trailing, found.dtype, device=kept.device)))
+        found_roots = creation.empty(0, device=stripped.device)
+    return joining.hstack((found_roots, creation.zeros(trailing, found_roots.dtype, device=stripped.device)))
 
 
 def polyfit(
@@ -168,10 +168,10 @@ def polyfit(
     """
     order = int(deg) + 1
     device = device_of_operands((x, y, w))
-    places, values = as_array(x, device) + 0.0, as_array(y, device) + 0.0
-    _check_points(places, values, deg)
-    rcond = places.size * np.finfo(places.dtype).eps if rcond is None else rcond
-    powers = vander(places, order)
+    points, values = as_array(x, device) + 0.0, as_array(y, device) + 0.0
+    _check_points(points, values, deg)
+    rcond = points.size * np.finfo(points.dtype).eps if rcond is None else rcond
+    powers = vander(points, order)
     if w is not None:
         weights = as_array(w, device) + 0.0
         if weights.ndim != 1:
@@ -182,23 +182,23 @@ def polyfit(
         values *= weights[:, None] if values.ndim == 2 else weights
     scale = np.sqrt((powers * powers).sum(0))  # columns of length one are better conditioned
     powers /= scale
-    solved, residuals, rank, singular = lstsq(powers, values, rcond)
-    found = (solved.T / scale).T
+    solution, residuals, rank, singular = lstsq(powers, values, rcond)
+    coefficients = (solution.T / scale).T
     if rank != order and not full:
         callers.warn("Polyfit may be poorly conditioned", RankWarning)
     if full:
-        return found, residuals, rank, singular, rcond
+        return coefficients, residuals, rank, singular, rcond
     if not cov:
-        return found
+        return coefficients
     covariance = inv(powers.T @ powers) / (scale[:, None] * scale)
     if cov != "unscaled":
-        if places.size <= order:
+        if points.size <= order:
             raise ValueError("the number of data points must exceed order to scale the covariance matrix")
-        factor = residuals / (places.size - order)
+        factor = residuals / (points.size - order)
         covariance = covariance * factor if values.ndim == 1 else covariance[:, :, None] * factor
     elif values.ndim == 2:
         covariance = covariance[:, :, None]
-    return found, covariance
+    return coefficients, covariance
 
 
 def _check_points(x: DeviceArray, y: DeviceArray, deg: int) -> None:

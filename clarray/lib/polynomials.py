@@ -29,33 +29,36 @@ __all__ = ["polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "po
 
 
 def _is_polynomial(p: Any) -> bool:
-    """Whether an operand is a polynomial object, a `poly1d`."""
+    """Return whether an operand is a polynomial object, a `poly1d`."""
     return isinstance(getattr(p, "coeffs", None), DeviceArray)
 
 
-def given_coefficients(p: Any, *beside: Any) -> DeviceArray:
-    """The coefficients of a polynomial as they are, on the device of other operands if its own do not say."""
+def coefficient_array(p: Any, *others: Any) -> DeviceArray:
+    """Return the coefficients of a polynomial in their own shape.
+
+    Coefficients on the host are uploaded to the device of the other operands.
+    """
     if _is_polynomial(p):
-        found: DeviceArray = p.coeffs
-        return found
-    others = (other.coeffs if _is_polynomial(other) else other for other in beside)
-    return as_array(p, device_of_operands((p, *others)))
+        coefficients: DeviceArray = p.coeffs
+        return coefficients
+    arrays = (other.coeffs if _is_polynomial(other) else other for other in others)
+    return as_array(p, device_of_operands((p, *arrays)))
 
 
-def coefficients_of(p: Any, *beside: Any) -> DeviceArray:
-    """The coefficients of a polynomial; a number is a constant."""
-    found: DeviceArray = atleast_1d(given_coefficients(p, *beside))
-    return found
+def coefficient_vector(p: Any, *others: Any) -> DeviceArray:
+    """Return the coefficients of a polynomial with at least one axis: a number is a constant polynomial."""
+    coefficients: DeviceArray = atleast_1d(coefficient_array(p, *others))
+    return coefficients
 
 
-def _like(made: DeviceArray, *operands: Any) -> Any:
-    """A polynomial object where an operand is one, else the coefficients."""
-    kind = next((type(p) for p in operands if _is_polynomial(p)), None)
-    return made if kind is None else kind(made)
+def _as_polynomial_like(coefficients: DeviceArray, *operands: Any) -> Any:
+    """Wrap coefficients in the polynomial class of an operand, or return the coefficients if no operand has one."""
+    polynomial_class = next((type(p) for p in operands if _is_polynomial(p)), None)
+    return coefficients if polynomial_class is None else polynomial_class(coefficients)
 
 
 def trimmed(coefficients: DeviceArray) -> DeviceArray:
-    """Coefficients without leading zeros; one zero where there is nothing else."""
+    """Strip leading zeros from coefficients. The zero polynomial keeps one zero."""
     if coefficients.ndim > 1:
         raise ValueError("Polynomial must be 1d only.")
     start = first_set(coefficients != 0)
@@ -65,9 +68,9 @@ def trimmed(coefficients: DeviceArray) -> DeviceArray:
 
 
 def first_set(mask: DeviceArray) -> int:
-    """The position of the first element that is set, or the length: a count that shapes depend on."""
-    found = int(reductions.argmax(mask)) if mask.size else 0
-    return found if mask.size and bool(mask[found]) else mask.size
+    """Return the position of the first element that is set, or the length. Waits, because shapes depend on it."""
+    position = int(reductions.argmax(mask)) if mask.size else 0
+    return position if mask.size and bool(mask[position]) else mask.size
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -100,21 +103,21 @@ def polyval(p: Any, x: Any) -> Any:
     """
     if _is_polynomial(x):
         composed: Any = 0
-        for coefficient in coefficients_of(p, x):
+        for coefficient in coefficient_vector(p, x):
             composed = composed * x + coefficient
         return composed
     array = as_array(x, device_of_operands((x, p)))
     value = start = scalar_node(0, array.dtype)
-    for each in _each(p):
-        value = applied(np.add, applied(np.multiply, value, array._node), each)
+    for coefficient_node in _coefficient_operands(p):
+        value = applied(np.add, applied(np.multiply, value, array._node), coefficient_node)
         if value.cost > build.COST_LIMIT:
             evaluate(value)
-    found: DeviceArray = creation_like.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)
-    return found
+    values: DeviceArray = creation_like.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)
+    return values
 
 
-def _each(p: Any) -> list[Node] | np.ndarray:
-    """Coefficients one by one: elements on the device as nodes, those on the host as NumPy's scalars."""
+def _coefficient_operands(p: Any) -> list[Node] | np.ndarray:
+    """Return the coefficients one by one: device elements as nodes, host elements as NumPy's scalars."""
     if _is_polynomial(p):
         p = p.coeffs
     return [p[k, ...]._node for k in range(len(p))] if isinstance(p, DeviceArray) else np.asarray(p)
@@ -152,26 +155,26 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArra
     if array.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     count = array.size if N is None else N
-    made = creation.empty((array.size, count), np.promote_types(array.dtype, int), device=array.device)
-    powers = made if increasing else made[:, ::-1]
+    matrix = creation.empty((array.size, count), np.promote_types(array.dtype, int), device=array.device)
+    powers = matrix if increasing else matrix[:, ::-1]
     powers[:, :1] = 1
     if count > 1:
-        accumulate(np.multiply, broadcast_to(array[:, None], (array.size, count - 1)), 1, made.dtype, powers[:, 1:])
-    return made
+        accumulate(np.multiply, broadcast_to(array[:, None], (array.size, count - 1)), 1, matrix.dtype, powers[:, 1:])
+    return matrix
 
 
 # Arithmetic ---------------------------------------------------------------------------------------
 
 
-def _aligned(a1: Any, a2: Any, ufunc: np.ufunc) -> Any:
-    """Combine coefficients of equal powers; those that one polynomial lacks are zero."""
-    left, right = coefficients_of(a1, a2), coefficients_of(a2, a1)
-    missing = len(right) - len(left)
+def _combine(a1: Any, a2: Any, ufunc: np.ufunc) -> Any:
+    """Combine the coefficients of equal powers by a ufunc. A missing coefficient is zero."""
+    first, second = coefficient_vector(a1, a2), coefficient_vector(a2, a1)
+    missing = len(second) - len(first)
     if missing > 0:
-        left = joining.concatenate((creation.zeros(missing, left.dtype, device=left.device), left))
+        first = joining.concatenate((creation.zeros(missing, first.dtype, device=first.device), first))
     elif missing < 0:
-        right = joining.concatenate((creation.zeros(-missing, right.dtype, device=right.device), right))
-    return _like(ufunc_calls.call(ufunc, (left, right)), a1, a2)
+        second = joining.concatenate((creation.zeros(-missing, second.dtype, device=second.device), second))
+    return _as_polynomial_like(ufunc_calls.call(ufunc, (first, second)), a1, a2)
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
@@ -193,7 +196,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     >>> clarray.polyadd([1, 2], [1, 0, 0]).tolist()
     [1, 1, 2]
     """
-    return _aligned(a1, a2, np.add)
+    return _combine(a1, a2, np.add)
 
 
 def polysub(a1: Any, a2: Any) -> Any:
@@ -207,7 +210,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     >>> clarray.polysub([1, 2], [1, 0, 0]).tolist()
     [-1, 1, 2]
     """
-    return _aligned(a1, a2, np.subtract)
+    return _combine(a1, a2, np.subtract)
 
 
 def polymul(a1: Any, a2: Any) -> Any:
@@ -221,8 +224,8 @@ def polymul(a1: Any, a2: Any) -> Any:
     >>> clarray.polymul([1, 2], [1, -2]).tolist()
     [1, 0, -4]
     """
-    left, right = coefficients_of(a1, a2), coefficients_of(a2, a1)
-    return _like(convolve(trimmed(left), trimmed(right)), a1, a2)
+    first, second = coefficient_vector(a1, a2), coefficient_vector(a2, a1)
+    return _as_polynomial_like(convolve(trimmed(first), trimmed(second)), a1, a2)
 
 
 def polydiv(u: Any, v: Any) -> Any:
@@ -249,19 +252,19 @@ def polydiv(u: Any, v: Any) -> Any:
     >>> quotient.tolist(), remainder.tolist()
     ([1.0, 2.0], [3.0])
     """
-    dividend, divisor = coefficients_of(u, v) + 0.0, coefficients_of(v, u) + 0.0
+    dividend, divisor = coefficient_vector(u, v) + 0.0, coefficient_vector(v, u) + 0.0
     dtype = (dividend[0] + divisor[0]).dtype
     degree = divisor.size - 1
     steps = dividend.size - degree
     scale = 1.0 / divisor[0]
     quotient = creation.zeros(max(steps, 1), dtype, device=dividend.device)
-    rest = dividend.astype(dtype)
+    remainder = dividend.astype(dtype)
     for k in range(steps):
-        factor = scale * rest[k]
+        factor = scale * remainder[k]
         quotient[k] = factor
-        rest[k : k + degree + 1] -= factor * divisor
-    rest = rest[min(first_set(~isclose(rest, 0, rtol=1e-14)), rest.size - 1) :]
-    return _like(quotient, u, v), _like(rest, u, v)
+        remainder[k : k + degree + 1] -= factor * divisor
+    remainder = remainder[min(first_set(~isclose(remainder, 0, rtol=1e-14)), remainder.size - 1) :]
+    return _as_polynomial_like(quotient, u, v), _as_polynomial_like(remainder, u, v)
 
 
 def polyder(p: Any, m: int = 1) -> Any:
@@ -292,17 +295,17 @@ def polyder(p: Any, m: int = 1) -> Any:
     m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    found = given_coefficients(p)
+    derivative = coefficient_array(p)
     for _ in range(m):
-        found = _slope(found)
-        if not found.size:  # and so are all further derivatives
+        derivative = _first_derivative(derivative)
+        if not derivative.size:  # and so are all further derivatives
             break
-    if found.ndim != 1:
-        _slope(found)  # NumPy looks one derivative further: what has no length or does not fit is refused
-    return _like(found, p)
+    if derivative.ndim != 1:
+        _first_derivative(derivative)  # raises NumPy's errors: it computes one more derivative than it returns
+    return _as_polynomial_like(derivative, p)
 
 
-def _slope(p: DeviceArray) -> DeviceArray:
+def _first_derivative(p: DeviceArray) -> DeviceArray:
     powers = arange(len(p) - 1, 0, -1, device=p.device)
     return p[:-1] * powers
 
@@ -337,13 +340,13 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
-    found = given_coefficients(p)
-    constants = atleast_1d(as_array(np.zeros(m) if k is None else k, found.device))
+    integral = coefficient_array(p)
+    constants = atleast_1d(as_array(np.zeros(m) if k is None else k, integral.device))
     if constants.size == 1 and m > 1:
         constants = broadcast_to(constants, (m,))
     if constants.size < m:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for number in range(m):
-        divided = found / arange(len(found), 0, -1, device=found.device)
-        found = joining.concatenate((divided, constants[number : number + 1]))
-    return _like(found, p)
+        divided = integral / arange(len(integral), 0, -1, device=integral.device)
+        integral = joining.concatenate((divided, constants[number : number + 1]))
+    return _as_polynomial_like(integral, p)

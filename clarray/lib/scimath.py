@@ -18,11 +18,11 @@ from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 
-_SINGLE = {np.dtype(character) for character in "bBhHf"}  # what NumPy makes complex64
+_SINGLE = {np.dtype(character) for character in "bBhHf"}  # NumPy converts these to complex64
 
 
 def _in_domain(x: Any, low: float, high: float | None = None) -> DeviceArray:
-    """An array, made complex where it has values outside of the real function's domain."""
+    """Convert an operand to a complex array if it has values outside of the real function's domain."""
     array = operand_array(x)
     if array.dtype.kind == "c":
         return array

@@ -67,24 +67,24 @@ def as_strided(
     [[0, 1, 2], [2, 3, 4]]
     """
     array = operand_array(x)
-    old = view_of(array)
-    new = old.shape if shape is None else as_shape(tuple(shape))
+    old_view = view_of(array)
+    new_shape = old_view.shape if shape is None else as_shape(tuple(shape))
     itemsize = array.itemsize
     if strides is None:
-        steps = contiguous(new) if old.contiguous else old.strides
+        element_strides = contiguous(new_shape) if old_view.contiguous else old_view.strides
     else:
         if any(stride % itemsize for stride in strides):
             raise ValueError(f"strides must be multiples of the {itemsize} bytes of an element")
-        steps = tuple(int(stride) // itemsize for stride in strides)
-    if len(steps) != len(new):
+        element_strides = tuple(int(stride) // itemsize for stride in strides)
+    if len(element_strides) != len(new_shape):
         raise ValueError("mismatch in length of strides and shape")
-    if any(operator.index(extent) < 0 for extent in new):
-        raise ValueError(f"negative dimensions are not allowed, as in the shape {new}")
-    check_size(new, itemsize)
-    view = View(new, steps, old.offset)
+    if any(operator.index(extent) < 0 for extent in new_shape):
+        raise ValueError(f"negative dimensions are not allowed, as in the shape {new_shape}")
+    check_size(new_shape, itemsize)
+    view = View(new_shape, element_strides, old_view.offset)
     _check_inside(array, view)
-    made = make_view(array, view)
-    return made if writeable else read_only(made)
+    strided = make_view(array, view)
+    return strided if writeable else read_only(strided)
 
 
 def _check_inside(array: DeviceArray, view: View) -> None:
@@ -150,15 +150,15 @@ def sliding_window_view(
                 f"got {len(windows)} window_shape elements and {len(axes)} axes elements."
             )
     windows = as_shape(windows)
-    left = list(array.shape)
-    for at, extent_ in zip(axes, windows, strict=True):
-        if left[at] < extent_:
+    positions = list(array.shape)
+    for window_axis, window_extent in zip(axes, windows, strict=True):
+        if positions[window_axis] < window_extent:
             raise ValueError("window shape cannot be larger than input array shape")
-        left[at] -= extent_ - 1
+        positions[window_axis] -= window_extent - 1
     view = view_of(array)
-    steps = view.strides + tuple(view.strides[at] for at in axes)
-    made = make_view(array, View((*left, *windows), steps, view.offset))
-    return made if writeable else read_only(made)
+    element_strides = view.strides + tuple(view.strides[window_axis] for window_axis in axes)
+    windowed = make_view(array, View((*positions, *windows), element_strides, view.offset))
+    return windowed if writeable else read_only(windowed)
 
 
 _serve_host_dtypes(_sys.modules[__name__], np.lib.stride_tricks, __all__)
