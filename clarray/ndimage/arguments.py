@@ -1,4 +1,4 @@
-"""What filters are called with: modes, outputs, origins, axes, as SciPy understands them."""
+"""Resolve the arguments of filters as SciPy does (modes, outputs, axes), and run passes of windows over images."""
 
 from __future__ import annotations
 
@@ -28,44 +28,44 @@ _ALIASES = {
 
 
 class Target(NamedTuple):
-    """Where a result goes: its dtype, and the array given for it."""
+    """Destination of a filter: the dtype of the output, and the array that the caller passed for it."""
 
     dtype: np.dtype
     array: DeviceArray | None
 
 
-def mode_of(mode: Any) -> str:
-    """The mode that a name stands for.
+def resolve_mode(mode: Any) -> str:
+    """Return the canonical name of a boundary mode.
 
     Raises
     ------
     RuntimeError
         There is no such mode.
     """
-    found = _ALIASES.get(mode) if isinstance(mode, str) else None
-    if found is None:
+    canonical = _ALIASES.get(mode) if isinstance(mode, str) else None
+    if canonical is None:
         raise RuntimeError("boundary mode not supported")
-    return found
+    return canonical
 
 
-def sequence(value: Any, length: int) -> list[Any]:
-    """One value per axis, of a scalar or of that many.
+def per_axis(argument: Any, length: int) -> list[Any]:
+    """Return one argument per axis, from a scalar or from a sequence of `length` arguments.
 
     Raises
     ------
     RuntimeError
         There are more, or fewer.
     """
-    if isinstance(value, str) or not np.iterable(value):
-        return [value] * length
-    found = list(value)
-    if len(found) != length:
+    if isinstance(argument, str) or not np.iterable(argument):
+        return [argument] * length
+    values = list(argument)
+    if len(values) != length:
         raise RuntimeError("sequence argument must have length equal to input rank")
-    return found
+    return values
 
 
-def axes_of(axes: Any, ndim: int) -> tuple[int, ...]:
-    """The axes to filter along, none of them twice; all by default."""
+def resolve_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    """Return the distinct, non-negative axes to filter along: all axes by default."""
     if axes is None:
         return tuple(range(ndim))
     if np.isscalar(axes):
@@ -82,8 +82,8 @@ def axes_of(axes: Any, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-def target_of(output: Any, x: DeviceArray, *, complex_: bool = False) -> Target:
-    """The dtype of the result, and the array it is written to if one is given.
+def resolve_target(output: Any, x: DeviceArray, *, complex_: bool = False) -> Target:
+    """Resolve the argument `output` of a filter: the dtype of the output, and an array to write to.
 
     Parameters
     ----------
@@ -124,94 +124,109 @@ def target_of(output: Any, x: DeviceArray, *, complex_: bool = False) -> Target:
     return Target(output.dtype, output)
 
 
+class Image(NamedTuple):
+    """Properties of an image and of the output that a pass is specialised on."""
+
+    ndim: int
+    device: Any
+    dtype: np.dtype
+    output: np.dtype
+
+
+class Boundary(NamedTuple):
+    """Values beyond the ends of the axes, as the caller passed them: SciPy's mode, and the constant of "constant"."""
+
+    mode: Any
+    cval: Any
+
+
 class Pass(NamedTuple):
-    """One slide of a window over the image."""
+    """A pass of a window over an image."""
 
     window: launchers.stencil.Window
     modes: tuple[str, ...]
     cval: Any
     dtype: np.dtype
 
-    def signed(self, cval: Any) -> Pass:
-        """The pass with the zero that was given: passes are remembered, and -0.0 equals 0.0."""
+    def with_zero_sign(self, cval: Any) -> Pass:
+        """Return the pass with the sign of a zero constant. Cached passes do not distinguish 0.0 and -0.0."""
         return self._replace(cval=cval) if isinstance(cval, float) and cval == 0 else self
 
 
-def run(x: DeviceArray, passes: Sequence[Pass], target: Target) -> DeviceArray:
-    """One pass after the other, each result in the output's dtype, as SciPy keeps it."""
+def run_passes(x: DeviceArray, passes: Sequence[Pass], target: Target) -> DeviceArray:
+    """Run passes one after the other. As in SciPy, each pass rounds to the dtype of the output."""
     node = x._node
     if not passes or not node.size:
-        return delivered(converted(node, target.dtype), target)
+        return store(ufunc_calls.cast(node, target.dtype), target)
     if not node.shape:  # one element, and one tap
-        for step in passes:
-            if step.window.weights is not None:
-                node = (wrap(converted(node, step.dtype)) * step.window.weights.sum())._node
-        return delivered(converted(node, target.dtype), target)
-    kept = intermediate(target.dtype)
-    rest = list(passes)
-    while rest:
-        node, done = _next(node, rest, kept)
-        del rest[:done]
-    node = converted(node, target.dtype)
-    return delivered(node, target)
+        for next_pass in passes:
+            if next_pass.window.weights is not None:
+                node = (wrap(ufunc_calls.cast(node, next_pass.dtype)) * next_pass.window.weights.sum())._node
+        return store(ufunc_calls.cast(node, target.dtype), target)
+    stored_dtype = intermediate_dtype(target.dtype)
+    remaining = list(passes)
+    while remaining:
+        node, count = _launch_next(node, remaining, stored_dtype)
+        del remaining[:count]
+    node = ufunc_calls.cast(node, target.dtype)
+    return store(node, target)
 
 
-def _next(node: Node, passes: Sequence[Pass], dtype: np.dtype) -> tuple[Node, int]:
-    """One launch: of as many lines of weights as the device takes at once, or of one window."""
-    first = passes[0]
-    for some in (passes[:2], passes[:1]):
-        if len(some) == 1 or _cross(*some):
+def _launch_next(node: Node, passes: Sequence[Pass], dtype: np.dtype) -> tuple[Node, int]:
+    """Launch the first passes: two lines of weights at once if the device can, else one window. Return their count."""
+    head = passes[0]
+    for candidates in (passes[:2], passes[:1]):
+        if len(candidates) == 1 or _are_separable(*candidates):
             modes = tuple(
-                next((p.modes[a] for p in some if p.window.axis == a), "nearest") for a in range(len(node.shape))
+                next((p.modes[a] for p in candidates if p.window.axis == a), "nearest") for a in range(len(node.shape))
             )
-            windows = tuple(p.window for p in some)
-            found = launchers.stencil_separable.separable_stencil(node, windows, modes, first.cval, first.dtype, dtype)
-            if found is not None:
-                return found, len(some)
-    return launchers.stencil.stencil(node, first.window, first.modes, first.cval, first.dtype, dtype), 1
+            windows = tuple(p.window for p in candidates)
+            filtered = launchers.stencil_separable.separable_stencil(node, windows, modes, head.cval, head.dtype, dtype)
+            if filtered is not None:
+                return filtered, len(candidates)
+    return launchers.stencil.stencil(node, head.window, head.modes, head.cval, head.dtype, dtype), 1
 
 
-def _cross(*passes: Pass) -> bool:
-    """Whether two passes are lines along different axes, computed alike."""
+def _are_separable(*passes: Pass) -> bool:
+    """Return whether two passes are lines along different axes, computed in the same dtype."""
     if len(passes) != 2 or any(p.window.shifts for p in passes):
         return False
-    one, other = passes
-    return one.window.axis != other.window.axis and one.dtype == other.dtype and one.window.exact == other.window.exact
+    first, second = passes
+    return (
+        first.window.axis != second.window.axis
+        and first.dtype == second.dtype
+        and first.window.exact == second.window.exact
+    )
 
 
-def intermediate(dtype: np.dtype) -> np.dtype:
-    """What a result is kept in between passes: SciPy takes a bool for the byte it is."""
+def intermediate_dtype(dtype: np.dtype) -> np.dtype:
+    """Return the dtype of images between passes: SciPy stores bool as bytes."""
     return np.dtype(np.uint8) if dtype.kind == "b" else dtype
 
 
-def converted(node: Node, dtype: np.dtype) -> Node:
-    """Another dtype."""
-    return ufunc_calls.cast(node, dtype)
-
-
-def delivered(node: Node, target: Target) -> DeviceArray:
-    """The result as an array, or in the one given."""
+def store(node: Node, target: Target) -> DeviceArray:
+    """Write a node to the array of the target, or wrap the node if the target has no array."""
     if target.array is None:
         return wrap(node)
     ufunc_calls.assign(target.array, node)
     return target.array
 
 
-def by_parts(
+def filter_complex(
     function: Callable[..., DeviceArray],
     x: DeviceArray,
     weights: np.ndarray,
     target: Target,
     cval: Any,
 ) -> DeviceArray:
-    """A linear filter of complex values: of real and imaginary parts, put together as SciPy does.
+    """Apply a linear filter to complex values: filter real and imaginary parts, and combine them as SciPy does.
 
     Parameters
     ----------
     function : callable
         Takes an image, weights, a dtype and the constant beyond the ends.
     """
-    found = target.array if target.array is not None else empty(x.shape, target.dtype, x.device)
+    output = target.array if target.array is not None else empty(x.shape, target.dtype, x.device)
     real = np.dtype(target.dtype.char.lower())
     if x.dtype.kind == "c":
         parts = (x.real, np.real(cval)), (x.imag, np.imag(cval))
@@ -227,20 +242,19 @@ def by_parts(
         first, second = (function(x, w, real, cval) for w in (weights.real, weights.imag))
     first.evaluate()
     second.evaluate()
-    found.real = first
-    found.imag = second
-    return found
+    output.real = first
+    output.imag = second
+    return output
 
 
 __all__ = [
     "Pass",
     "Target",
-    "axes_of",
-    "by_parts",
-    "converted",
-    "delivered",
-    "mode_of",
-    "run",
-    "sequence",
-    "target_of",
+    "resolve_axes",
+    "filter_complex",
+    "store",
+    "resolve_mode",
+    "run_passes",
+    "per_axis",
+    "resolve_target",
 ]

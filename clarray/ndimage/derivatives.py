@@ -1,4 +1,4 @@
-"""Filters that find edges: differences, smoothed across or along."""
+"""Edge filters: differences, smoothed along the same or the other axes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import mode_of, sequence, target_of
-from clarray.ndimage.linear import correlate1d, table
+from clarray.ndimage.arguments import per_axis, resolve_mode, resolve_target
+from clarray.ndimage.linear import Line, correlate1d, window_pass
 from clarray.ndimage.smoothing import along_axes, gaussian_filter
 
 
 def _edges(input: Any, axis: int, output: Any, mode: Any, cval: Any, smooth: list[int]) -> DeviceArray:
     x = as_array(input)
     axis = normalize_axis_index(axis, x.ndim)
-    modes = sequence(mode, x.ndim)
+    modes = per_axis(mode, x.ndim)
     if x.dtype.kind == "c":
-        target = target_of(output, x, complex_=True)
-        return arguments.by_parts(
+        target = resolve_target(output, x, complex_=True)
+        return arguments.filter_complex(
             lambda part, _, dtype, c: _edges(part, axis, dtype, mode, c, smooth), x, np.ones(1), target, cval
         )
-    target = target_of(output, x)
+    target = resolve_target(output, x)
     order = [axis, *(a for a in range(x.ndim) if a != axis)]
-    lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
-        (a, np.array([-1, 0, 1] if a == axis else smooth, float), modes[a], 0, None) for a in order
-    ]
+    lines = [Line(a, np.array([-1, 0, 1] if a == axis else smooth, float), modes[a]) for a in order]
     return along_axes(x, target, lines, cval)
 
 
@@ -112,16 +111,16 @@ def generic_laplace(
     [1, 2, 2, -5]
     """
     x = as_array(input)
-    target = target_of(output, x, complex_=x.dtype.kind == "c")
-    named = arguments.axes_of(axes, x.ndim)
-    if not named:
-        return arguments.run(x, [], target)
+    target = resolve_target(output, x, complex_=x.dtype.kind == "c")
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
+    if not resolved_axes:
+        return arguments.run_passes(x, [], target)
     total = None
-    for axis, m in zip(named, sequence(mode, len(named)), strict=True):
-        found = derivative2(x, axis, target.dtype, m, cval, *extra_arguments, **(extra_keywords or {}))
-        total = found if total is None else total + found
+    for axis, m in zip(resolved_axes, per_axis(mode, len(resolved_axes)), strict=True):
+        derivative = derivative2(x, axis, target.dtype, m, cval, *extra_arguments, **(extra_keywords or {}))
+        total = derivative if total is None else total + derivative
     assert total is not None
-    return arguments.delivered(total._node, target)
+    return arguments.store(total._node, target)
 
 
 def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> DeviceArray:
@@ -148,20 +147,20 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     [1, 2, 2, -5]
     """
     x = as_array(input)
-    named = arguments.axes_of(axes, x.ndim)
-    if x.dtype.kind == "f" and named and x.size:
-        target = target_of(output, x)
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
+    if x.dtype.kind == "f" and resolved_axes and x.size:
+        target = resolve_target(output, x)
         if target.dtype.kind == "f":
             modes = ["nearest"] * x.ndim
-            window = np.zeros(tuple(3 if a in named else 1 for a in range(x.ndim)))
+            window = np.zeros(tuple(3 if a in resolved_axes else 1 for a in range(x.ndim)))
             middle = tuple(n // 2 for n in window.shape)
-            for a, m in zip(named, sequence(mode, len(named)), strict=True):
-                modes[a] = mode_of(m)
+            for a, m in zip(resolved_axes, per_axis(mode, len(resolved_axes)), strict=True):
+                modes[a] = resolve_mode(m)
                 window[middle] -= 2
                 for side in (0, 2):
                     window[(*middle[:a], side, *middle[a + 1 :])] = 1
-            one = table(x, window, [0] * x.ndim, target, tuple(modes), cval)
-            return arguments.run(x, [one], target)
+            single_pass = window_pass(x, window, [0] * x.ndim, target, tuple(modes), cval)
+            return arguments.run_passes(x, [single_pass], target)
 
     def second(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
         return correlate1d(part, [1, -2, 1], axis, dtype, m, c, 0)
@@ -174,10 +173,10 @@ def _orders(ndim: int, axis: int, order: int) -> list[int]:
 
 
 def _sigmas(sigma: Any, axes: tuple[int, ...], ndim: int) -> list[Any]:
-    found = [0.0] * ndim
-    for axis, s in zip(axes, sequence(sigma, len(axes)), strict=True):
-        found[axis] = s
-    return found
+    sigmas = [0.0] * ndim
+    for axis, s in zip(axes, per_axis(sigma, len(axes)), strict=True):
+        sigmas[axis] = s
+    return sigmas
 
 
 def gaussian_laplace(
@@ -212,7 +211,7 @@ def gaussian_laplace(
     2.0
     """
     x = as_array(input)
-    sigmas = _sigmas(sigma, arguments.axes_of(axes, x.ndim), x.ndim)
+    sigmas = _sigmas(sigma, arguments.resolve_axes(axes, x.ndim), x.ndim)
 
     def second(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
         return gaussian_filter(part, sigmas, _orders(x.ndim, axis, 2), dtype, m, c, **kwargs)
@@ -259,18 +258,18 @@ def generic_gradient_magnitude(
     40.0
     """
     x = as_array(input)
-    target = target_of(output, x)
-    named = arguments.axes_of(axes, x.ndim)
-    if not named:
-        return arguments.run(x, [], target)
+    target = resolve_target(output, x)
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
+    if not resolved_axes:
+        return arguments.run_passes(x, [], target)
     total = None
-    for axis, m in zip(named, sequence(mode, len(named)), strict=True):
-        found = derivative(x, axis, target.dtype, m, cval, *extra_arguments, **(extra_keywords or {}))
-        square = found * found
+    for axis, m in zip(resolved_axes, per_axis(mode, len(resolved_axes)), strict=True):
+        partial = derivative(x, axis, target.dtype, m, cval, *extra_arguments, **(extra_keywords or {}))
+        square = partial * partial
         total = square if total is None else total + square
     assert total is not None
     root = as_array(np.sqrt(total))
-    return arguments.delivered(arguments.converted(root._node, target.dtype), target)
+    return arguments.store(ufunc_calls.cast(root._node, target.dtype), target)
 
 
 def gaussian_gradient_magnitude(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -16,14 +16,14 @@ from clarray._core.ufunc_calls import host_numbers
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, TABLE
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import Pass, Target, mode_of, sequence, target_of
+from clarray.ndimage.arguments import Boundary, Image, Pass, Target, per_axis, resolve_mode, resolve_target
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_EPSILON = np.finfo(np.float64).eps  # SciPy's, of what is zero and what is the same
+_EPSILON = np.finfo(np.float64).eps  # SciPy's tolerance for weights of zero and for symmetric weights
 
 
 def _exact_in_float32(dtype: np.dtype, weights: np.ndarray, cval: Any) -> bool:
-    """Whether every sum is a whole number that float32 holds, in whatever order it is taken."""
+    """Return whether every partial sum, in any order, is an integer that float32 represents exactly."""
     if dtype.kind not in "biu" or dtype.itemsize > 2:
         return False
     largest = max(1 if dtype.kind == "b" else 2 ** (8 * dtype.itemsize), abs(cval))
@@ -31,20 +31,21 @@ def _exact_in_float32(dtype: np.dtype, weights: np.ndarray, cval: Any) -> bool:
     return total < 2**24 and float(cval).is_integer() and bool((weights == np.rint(weights)).all())
 
 
-def _work(x: np.dtype, out: np.dtype, weights: np.ndarray, cval: Any, device: Any) -> np.dtype:
+def _work_dtype(image: Image, weights: np.ndarray, cval: Any) -> np.dtype:
     """Return the dtype of the computation of a weighted sum: SciPy's double, or float32 if that is enough.
 
-    Integers are cut off from exactly the double that SciPy has, so they are summed in double, in its order,
-    unless every sum is a whole number.
+    SciPy truncates its double to an integer output. So integer sums are computed in double and in SciPy's order, unless
+    every partial sum is an integer.
     """
-    narrow = x.itemsize <= 2 or x == _FLOAT32
-    if (narrow and out.kind == "f" and out.itemsize <= 4) or _exact_in_float32(x, weights, cval):
+    narrow = image.dtype.itemsize <= 2 or image.dtype == _FLOAT32
+    narrow_output = image.output.kind == "f" and image.output.itemsize <= 4
+    if (narrow and narrow_output) or _exact_in_float32(image.dtype, weights, cval):
         return _FLOAT32
-    return device_dtype(_FLOAT64, device)
+    return device_dtype(_FLOAT64, image.device)
 
 
 def _symmetry(weights: np.ndarray) -> str:
-    """The form in which SciPy takes a line of weights."""
+    """Return the form of the sum that SciPy uses for a line of weights: even, odd or neither."""
     if weights.size % 2:
         if (np.abs(weights - weights[::-1]) <= _EPSILON).all():
             return EVEN
@@ -53,47 +54,41 @@ def _symmetry(weights: np.ndarray) -> str:
     return LINE
 
 
-def weigh_line(
-    x: DeviceArray,
-    source: np.dtype,
-    weights: np.ndarray,
-    axis: int,
-    out: np.dtype,
-    mode: Any,
-    cval: Any,
-    origin: int,
-    divisor: Any = None,
-) -> Pass:
-    """The pass of weights along one axis; the same one for the same weights, so that its launch is kept."""
-    line = np.ascontiguousarray(weights, np.float64).tobytes()
+class Line(NamedTuple):
+    """Weights along one axis. The weighted sums are divided by the divisor."""
+
+    axis: int
+    weights: np.ndarray
+    mode: Any
+    origin: int = 0
+    divisor: float | None = None
+
+
+def line_pass(image: Image, line: Line, cval: Any) -> Pass:
+    """Return the pass of a line of weights. Equal lines share one cached pass, and so its cached launch."""
+    weights = np.ascontiguousarray(line.weights, np.float64).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
-    found = _line_pass(x.ndim, x.device, source, line, axis, out, mode_of(mode), number, int(origin), divisor)
-    return found.signed(number)
+    cached = _build_line_pass(
+        image, weights, line.axis, int(line.origin), line.divisor, resolve_mode(line.mode), number
+    )
+    return cached.with_zero_sign(number)
 
 
 @lru_cache(maxsize=1024)
-def _line_pass(
-    ndim: int,
-    device: Any,
-    source: np.dtype,
-    line: bytes,
-    axis: int,
-    out: np.dtype,
-    mode: str,
-    cval: Any,
-    origin: int,
-    divisor: Any,
+def _build_line_pass(
+    image: Image, line: bytes, axis: int, origin: int, divisor: float | None, mode: str, cval: Any
 ) -> Pass:
     weights = np.frombuffer(line)
     taps = weights.size
     low = -(taps // 2 + origin)
-    spans = tuple((low, low + taps - 1) if a == axis else (0, 0) for a in range(ndim))
+    spans = tuple((low, low + taps - 1) if a == axis else (0, 0) for a in range(image.ndim))
     work: np.dtype
-    if divisor is not None and out.kind != "f" and source.kind != "f" and not device.capabilities.fp64:
-        work = np.dtype(np.int64)  # whole numbers give SciPy's quotient where its sums have no more than 53 bits
+    integral = image.output.kind != "f" and image.dtype.kind != "f"
+    if divisor is not None and integral and not image.device.capabilities.fp64:
+        work = np.dtype(np.int64)  # gives SciPy's quotient as long as its sums have at most 53 bits
     else:
-        whole = weights if divisor is None else weights / divisor  # sums may be whole numbers, means are not
-        work = _work(source, out, whole, cval, device)
+        scaled = weights if divisor is None else weights / divisor  # sums may be integers, means are not
+        work = _work_dtype(image, scaled, cval)
     exact = work.kind == "i" or work == _FLOAT64
     form = _symmetry(weights) if exact and divisor is None else LINE
     if divisor is not None and not exact:
@@ -109,7 +104,7 @@ def _line_pass(
         divisor=divisor,
         exact=exact,
     )
-    return Pass(window, tuple(mode if a == axis else "nearest" for a in range(ndim)), cval, work)
+    return Pass(window, tuple(mode if a == axis else "nearest" for a in range(image.ndim)), cval, work)
 
 
 def correlate1d(
@@ -166,22 +161,25 @@ def correlate1d(
     if x.dtype.kind == "c" or w.dtype.kind == "c":
         if w.dtype.kind == "c":
             w = w.conj().astype(np.complex128, copy=False)
-        target = target_of(output, x, complex_=True)
-        return arguments.by_parts(
-            lambda part, some, dtype, c: correlate1d(part, some, axis, dtype, mode, c, origin), x, w, target, cval
+        target = resolve_target(output, x, complex_=True)
+        return arguments.filter_complex(
+            lambda part, real, dtype, c: correlate1d(part, real, axis, dtype, mode, c, origin), x, w, target, cval
         )
-    target = target_of(output, x)
+    target = resolve_target(output, x)
     w = np.asarray(w, np.float64)
     if w.ndim != 1 or w.size < 1:
         raise RuntimeError("no filter weights given")
     axis = normalize_axis_index(axis, x.ndim)
     _check_origin(origin, w.size, "len(weights)", "origin")
-    return arguments.run(x, [weigh_line(x, x.dtype, w, axis, target.dtype, mode, cval, origin)], target)
+    image = Image(x.ndim, x.device, x.dtype, target.dtype)
+    return arguments.run_passes(x, [line_pass(image, Line(axis, w, mode, origin), cval)], target)
 
 
-def _check_origin(origin: int, size: int, text: str, name: str) -> None:
+def _check_origin(origin: int, size: int, extent_text: str, name: str) -> None:
     if not -(size // 2) <= origin <= (size - 1) // 2:
-        raise ValueError(f"Invalid origin; origin must satisfy -({text} // 2) <= {name} <= ({text}-1) // 2")
+        raise ValueError(
+            f"Invalid origin; origin must satisfy -({extent_text} // 2) <= {name} <= ({extent_text}-1) // 2"
+        )
 
 
 def convolve1d(
@@ -206,36 +204,37 @@ def convolve1d(
     """
     w = host_numbers(weights, input)[::-1]
     if w.dtype.kind == "c":
-        w = w.conj()  # correlate1d does it once more
+        w = w.conj()  # `correlate1d` conjugates the weights once more
     return correlate1d(input, w, axis, output, mode, cval, -origin - (1 - w.shape[0] % 2))
 
 
 # Windows of any shape -----------------------------------------------------------------------------
 
 
-def _weighted(
-    input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool, axes: Any
+def _correlate(
+    input: Any, weights: Any, output: Any, boundary: Boundary, origin: Any, axes: Any, convolution: bool
 ) -> DeviceArray:
+    mode, cval = boundary
     x = as_array(input)
     w = host_numbers(weights, x)
     if x.dtype.kind == "c" or w.dtype.kind == "c":
         if w.dtype.kind == "c" and not convolution:
             w = w.conj()
-        target = target_of(output, x, complex_=True)
-        return arguments.by_parts(
-            lambda part, some, dtype, c: _weighted(part, some, dtype, mode, c, origin, convolution, axes),
+        target = resolve_target(output, x, complex_=True)
+        return arguments.filter_complex(
+            lambda part, real, dtype, c: _correlate(part, real, dtype, Boundary(mode, c), origin, axes, convolution),
             x,
             w,
             target,
             cval,
         )
-    axes = arguments.axes_of(axes, x.ndim)
+    axes = arguments.resolve_axes(axes, x.ndim)
     w = np.asarray(w, np.float64)
     if w.ndim != len(axes) and len(axes) < x.ndim:
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(axes)})")
-    w = expanded(w, axes, x.ndim)
+    w = expand_window(w, axes, x.ndim)
     origins = [0] * x.ndim
-    for axis, o in zip(axes, sequence(origin, len(axes)), strict=True):
+    for axis, o in zip(axes, per_axis(origin, len(axes)), strict=True):
         origins[axis] = o
     if w.ndim != x.ndim or 0 in w.shape:
         raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(axes)})")
@@ -244,42 +243,39 @@ def _weighted(
         origins = [-o - (1 - n % 2) for o, n in zip(origins, w.shape, strict=True)]
     for o, n in zip(origins, w.shape, strict=True):
         _check_origin(o, n, "weights.shape[k]", "origin[k]")
-    target = target_of(output, x)
+    target = resolve_target(output, x)
     if not isinstance(mode, str) and isinstance(mode, Iterable):
         raise RuntimeError("A sequence of modes is not supported")
-    return arguments.run(x, [table(x, w, origins, target, (mode_of(mode),) * x.ndim, cval)], target)
+    modes = (resolve_mode(mode),) * x.ndim
+    return arguments.run_passes(x, [window_pass(x, w, origins, target, modes, cval)], target)
 
 
-def expanded(w: np.ndarray, axes: tuple[int, ...], ndim: int) -> np.ndarray:
-    """A window over some axes as one over all of them."""
+def expand_window(w: np.ndarray, axes: tuple[int, ...], ndim: int) -> np.ndarray:
+    """Expand a window over some axes to a window over all axes."""
     if len(axes) == ndim or w.ndim != len(axes):
         return w
     return np.expand_dims(w, tuple(a for a in range(ndim) if a not in axes))
 
 
-def table(x: DeviceArray, w: np.ndarray, origins: list[int], target: Target, modes: tuple[str, ...], cval: Any) -> Pass:
-    """The pass of a window of weights over all axes; weights of zero are left out, as SciPy does."""
+def window_pass(
+    x: DeviceArray, w: np.ndarray, origins: list[int], target: Target, modes: tuple[str, ...], cval: Any
+) -> Pass:
+    """Return the pass of a window of weights over all axes. As in SciPy, weights of zero are skipped."""
+    image = Image(x.ndim, x.device, x.dtype, target.dtype)
     cells = np.ascontiguousarray(w, np.float64).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
-    return _table_pass(x.device, x.dtype, w.shape, cells, tuple(origins), target.dtype, modes, number).signed(number)
+    return _build_window_pass(image, w.shape, cells, tuple(origins), modes, number).with_zero_sign(number)
 
 
 @lru_cache(maxsize=256)
-def _table_pass(
-    device: Any,
-    source: np.dtype,
-    shape: tuple[int, ...],
-    cells: bytes,
-    origins: tuple[int, ...],
-    out: np.dtype,
-    modes: tuple[str, ...],
-    cval: Any,
+def _build_window_pass(
+    image: Image, shape: tuple[int, ...], cells: bytes, origins: tuple[int, ...], modes: tuple[str, ...], cval: Any
 ) -> Pass:
     w = np.frombuffer(cells).reshape(shape)
     used = np.argwhere(np.abs(w) > _EPSILON)
     before = np.array([n // 2 + o for n, o in zip(shape, origins, strict=True)], int)
     shifts = used - before
-    work = _work(source, out, w, cval, device)
+    work = _work_dtype(image, w, cval)
     spans = tuple((int(s.min()), int(s.max())) if s.size else (0, 0) for s in shifts.T)
     taps = tuple(tuple(s) for s in shifts.tolist()) or ((0,) * w.ndim,)
     weights = w[tuple(used.T)] if len(used) else np.zeros(1)
@@ -332,7 +328,7 @@ def correlate(
     >>> clarray.ndimage.correlate(x, [[1, 2, 3], [4, 5, 6], [7, 8, 9]]).tolist()
     [[9, 8, 7], [6, 5, 4], [3, 2, 1]]
     """
-    return _weighted(input, weights, output, mode, cval, origin, False, axes)
+    return _correlate(input, weights, output, Boundary(mode, cval), origin, axes, False)
 
 
 def convolve(
@@ -357,4 +353,4 @@ def convolve(
     >>> clarray.ndimage.convolve(x, [[1, 2, 3], [4, 5, 6], [7, 8, 9]]).tolist()
     [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     """
-    return _weighted(input, weights, output, mode, cval, origin, True, axes)
+    return _correlate(input, weights, output, Boundary(mode, cval), origin, axes, True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -19,21 +19,21 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.stencil.plan import GREATEST, LEAST, SELECT
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import Pass, mode_of, sequence, target_of
-from clarray.ndimage.linear import expanded
+from clarray.ndimage.arguments import Boundary, Pass, per_axis, resolve_mode, resolve_target
+from clarray.ndimage.linear import expand_window
 
-_MANY = 100  # values that a byte can still count
+_LARGEST_COUNT_IN_BYTE = 100  # taps whose number a byte can count
 
 
-def _real(input: Any) -> DeviceArray:
+def _real_image(input: Any) -> DeviceArray:
     x = as_array(input)
     if x.dtype.kind == "c":
         raise TypeError("Complex type not supported")
     return x
 
 
-def _work(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: Any) -> np.dtype:
-    """Return the dtype of comparisons: that of the values, unless it cannot hold the constant beyond the ends."""
+def _comparison_dtype(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: Any) -> np.dtype:
+    """Return the dtype of comparisons: the dtype of the image, unless it cannot hold the constant beyond the ends."""
     if dtype.kind == "f":
         return wide_dtype(dtype)
     if dtype.kind == "b":
@@ -44,47 +44,41 @@ def _work(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: A
             if form == SELECT:
                 return np.dtype(np.int64)
             return device_dtype(np.float64, device)
-    return np.dtype(np.int32) if form == SELECT and taps > _MANY and dtype.itemsize < 4 else dtype
+    return np.dtype(np.int32) if form == SELECT and taps > _LARGEST_COUNT_IN_BYTE and dtype.itemsize < 4 else dtype
 
 
-def _pass(
-    x: DeviceArray,
-    source: np.dtype,
-    form: str,
-    footprint: np.ndarray,
-    origins: list[int],
-    mode: Any,
-    cval: Any,
-    rank: int = 0,
-) -> Pass:
-    """The pass of a window over all axes; the same one for the same window, so that its launch is kept."""
+class _Selection(NamedTuple):
+    """A window over all axes, and the element of the window that the filter selects."""
+
+    form: str
+    shape: tuple[int, ...]
+    footprint: bytes
+    origins: tuple[int, ...]
+    rank: int
+
+
+def _selection(form: str, footprint: np.ndarray, origins: list[int], rank: int = 0) -> _Selection:
     cells = np.ascontiguousarray(footprint, bool).tobytes()
+    return _Selection(form, footprint.shape, cells, tuple(map(int, origins)), int(rank))
+
+
+def _pass(x: DeviceArray, source: np.dtype, selection: _Selection, boundary: Boundary) -> Pass:
+    """Return the pass of a selection. Equal selections share one cached pass, and so its cached launch."""
+    mode, cval = boundary
     number = cval if isinstance(cval, int) else float(cval)
-    found = _window_pass(
-        x.device, source, form, footprint.shape, cells, tuple(map(int, origins)), mode_of(mode), number, int(rank)
-    )
-    return found.signed(number)
+    return _build_pass(x.device, source, selection, resolve_mode(mode), number).with_zero_sign(number)
 
 
 @lru_cache(maxsize=256)
-def _window_pass(
-    device: Any,
-    source: np.dtype,
-    form: str,
-    shape: tuple[int, ...],
-    cells: bytes,
-    origins: tuple[int, ...],
-    mode: str,
-    cval: Any,
-    rank: int,
-) -> Pass:
-    used = np.argwhere(np.frombuffer(cells, bool).reshape(shape))
+def _build_pass(device: Any, source: np.dtype, selection: _Selection, mode: str, cval: Any) -> Pass:
+    form, shape, footprint, origins, rank = selection
+    used = np.argwhere(np.frombuffer(footprint, bool).reshape(shape))
     shifts = used - np.array([n // 2 + o for n, o in zip(shape, origins, strict=True)], int)
     spans = tuple((int(s.min()), int(s.max())) for s in shifts.T)
     ndim = len(shape)
-    if form == SELECT and source.kind in "iub":  # SciPy makes it one of the dtype's values, or of int64 in a line
+    if form == SELECT and source.kind in "iub":  # SciPy casts the constant to the dtype, or to int64 in one dimension
         cval = int(np.array(float(cval)).astype(np.int64).astype(np.int64 if ndim == 1 else source))
-    work = _work(source, len(used), form, mode, cval, device)
+    work = _comparison_dtype(source, len(used), form, mode, cval, device)
     window = launchers.stencil.Window(
         form=form, spans=spans, shifts=tuple(tuple(s) for s in shifts.tolist()), weights=None, taps=len(used), rank=rank
     )
@@ -98,21 +92,23 @@ def _check_origins(origins: list[int], shape: tuple[int, ...]) -> None:
 
 
 def _extremum1d(
-    input: Any, size: int, axis: int, output: Any, mode: Any, cval: Any, origin: int, form: str
+    input: Any, size: int, axis: int, output: Any, boundary: Boundary, origin: int, form: str
 ) -> DeviceArray:
-    x = _real(input)
+    x = _real_image(input)
     axis = normalize_axis_index(axis, x.ndim)
     if size < 1:
         raise RuntimeError("incorrect filter size")
-    target = target_of(output, x)
+    target = resolve_target(output, x)
     _check_origins([origin], (size,))
-    return arguments.run(x, [_line(x, x.dtype, form, axis, int(size), origin, mode, cval)], target)
+    return arguments.run_passes(x, [_line_pass(x, x.dtype, form, axis, int(size), origin, boundary)], target)
 
 
-def _line(x: DeviceArray, source: np.dtype, form: str, axis: int, size: int, origin: int, mode: Any, cval: Any) -> Pass:
+def _line_pass(
+    x: DeviceArray, source: np.dtype, form: str, axis: int, size: int, origin: int, boundary: Boundary
+) -> Pass:
     shape = tuple(size if a == axis else 1 for a in range(x.ndim))
     origins = [origin if a == axis else 0 for a in range(x.ndim)]
-    return _pass(x, source, form, np.ones(shape, bool), origins, mode, cval)
+    return _pass(x, source, _selection(form, np.ones(shape, bool), origins), boundary)
 
 
 def minimum_filter1d(
@@ -149,7 +145,7 @@ def minimum_filter1d(
     >>> clarray.ndimage.minimum_filter1d(clarray.asarray([5, 1, 4, 3, 2]), 3).tolist()
     [1, 1, 1, 2, 2]
     """
-    return _extremum1d(input, size, axis, output, mode, cval, origin, LEAST)
+    return _extremum1d(input, size, axis, output, Boundary(mode, cval), origin, LEAST)
 
 
 def maximum_filter1d(
@@ -165,31 +161,44 @@ def maximum_filter1d(
     >>> clarray.ndimage.maximum_filter1d(clarray.asarray([5, 1, 4, 3, 2]), 3).tolist()
     [5, 5, 4, 4, 3]
     """
-    return _extremum1d(input, size, axis, output, mode, cval, origin, GREATEST)
+    return _extremum1d(input, size, axis, output, Boundary(mode, cval), origin, GREATEST)
 
 
-def _warn_of_size(size: Any, footprint: Any) -> None:
+def _warn_if_size_is_ignored(size: Any, footprint: Any) -> None:
     if size is not None and footprint is not None:
         callers.warn("ignoring size because footprint is set", UserWarning)
 
 
-def _window(x: DeviceArray, footprint: np.ndarray, origin: Any, axes: tuple[int, ...]) -> tuple[np.ndarray, list[int]]:
-    """Footprint and origins over all axes."""
+def _expand_footprint(
+    x: DeviceArray, footprint: np.ndarray, origin: Any, axes: tuple[int, ...]
+) -> tuple[np.ndarray, list[int]]:
+    """Expand a footprint and origins to all axes."""
     if footprint.ndim != len(axes):
         raise RuntimeError(f"footprint.ndim ({footprint.ndim}) must match len(axes) ({len(axes)})")
     origins = [0] * x.ndim
-    for axis, o in zip(axes, sequence(origin, len(axes)), strict=True):
+    for axis, o in zip(axes, per_axis(origin, len(axes)), strict=True):
         origins[axis] = o
-    order = np.argsort(axes)  # an axis of the footprint is the axis named, in whatever order
-    found = expanded(footprint.transpose(order) if list(order) != sorted(order) else footprint, axes, x.ndim)
-    _check_origins(origins, found.shape)
-    return found, origins
+    order = np.argsort(axes)  # the footprint has the axes in the order of `axes`
+    expanded_footprint = expand_window(
+        footprint.transpose(order) if list(order) != sorted(order) else footprint, axes, x.ndim
+    )
+    _check_origins(origins, expanded_footprint.shape)
+    return expanded_footprint, origins
 
 
-def _extremum(
-    input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any, form: str
-) -> DeviceArray:
-    _warn_of_size(size, footprint)
+class _Window(NamedTuple):
+    """Arguments of a filter that describe its window, as the caller passed them."""
+
+    size: Any
+    footprint: Any
+    origin: Any
+    axes: Any
+
+
+def _filter_by_extremum(input: Any, window: _Window, output: Any, boundary: Boundary, form: str) -> DeviceArray:
+    size, footprint, origin, axes = window
+    mode = boundary.mode
+    _warn_if_size_is_ignored(size, footprint)
     cells = None
     if footprint is None:
         if size is None:
@@ -200,23 +209,23 @@ def _extremum(
             raise ValueError("All-zero footprint is not supported.")
         if cells.all():
             size, cells = cells.shape, None
-    x = _real(input)
-    target = target_of(output, x)
-    named = arguments.axes_of(axes, x.ndim)
+    x = _real_image(input)
+    target = resolve_target(output, x)
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
     if cells is not None:
-        window, origins = _window(x, cells, origin, named)
+        expanded, origins = _expand_footprint(x, cells, origin, resolved_axes)
         if not isinstance(mode, str) and isinstance(mode, Iterable):
             raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
-        return arguments.run(x, [_pass(x, x.dtype, form, window, origins, mode, cval)], target)
-    each = [sequence(v, len(named)) for v in (size, origin, mode)]
+        selection = _selection(form, expanded, origins)
+        return arguments.run_passes(x, [_pass(x, x.dtype, selection, boundary)], target)
+    per_axis_arguments = [per_axis(v, len(resolved_axes)) for v in (size, origin, mode)]
     passes: list[Pass] = []
-    for axis, n, o, m in zip(named, *each, strict=True):
+    for axis, n, o, m in zip(resolved_axes, *per_axis_arguments, strict=True):
         if n > 1:
             _check_origins([o], (n,))
-            passes.append(
-                _line(x, arguments.intermediate(target.dtype) if passes else x.dtype, form, axis, int(n), o, m, cval)
-            )
-    return arguments.run(x, passes, target)
+            source = arguments.intermediate_dtype(target.dtype) if passes else x.dtype
+            passes.append(_line_pass(x, source, form, axis, int(n), o, Boundary(m, boundary.cval)))
+    return arguments.run_passes(x, passes, target)
 
 
 def minimum_filter(
@@ -264,7 +273,8 @@ def minimum_filter(
     >>> clarray.ndimage.minimum_filter(x, 3).tolist()
     [[5, 5, 6], [5, 1, 1], [6, 1, 1]]
     """
-    return _extremum(input, size, footprint, output, mode, cval, origin, axes, LEAST)
+    window = _Window(size, footprint, origin, axes)
+    return _filter_by_extremum(input, window, output, Boundary(mode, cval), LEAST)
 
 
 def maximum_filter(
@@ -289,34 +299,37 @@ def maximum_filter(
     >>> clarray.ndimage.maximum_filter(x, footprint=[[0, 1, 0], [1, 1, 1], [0, 1, 0]]).tolist()
     [[5, 5, 0], [5, 0, 3], [0, 3, 3]]
     """
-    return _extremum(input, size, footprint, output, mode, cval, origin, axes, GREATEST)
+    window = _Window(size, footprint, origin, axes)
+    return _filter_by_extremum(input, window, output, Boundary(mode, cval), GREATEST)
 
 
-def _rank(
-    input: Any, wanted: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+def _filter_by_rank(
+    input: Any, rank_for: Callable[[int], int], window: _Window, output: Any, boundary: Boundary
 ) -> DeviceArray:
-    _warn_of_size(size, footprint)
-    x = _real(input)
-    named = arguments.axes_of(axes, x.ndim)
+    size, footprint, origin, axes = window
+    _warn_if_size_is_ignored(size, footprint)
+    x = _real_image(input)
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
     if footprint is None:
         if size is None:
             raise RuntimeError("no footprint or filter size provided")
-        cells = np.ones(tuple(int(n) for n in sequence(size, len(named))), bool)
+        cells = np.ones(tuple(int(n) for n in per_axis(size, len(resolved_axes))), bool)
     else:
         cells = host_numbers(footprint, x).astype(bool)
-    window, origins = _window(x, cells, origin, named)
-    count = int(window.sum())
-    rank = wanted(count)
+    expanded, origins = _expand_footprint(x, cells, origin, resolved_axes)
+    count = int(expanded.sum())
+    rank = rank_for(count)
     rank += count if rank < 0 else 0
     if not 0 <= rank < count:
         raise RuntimeError("rank not within filter footprint size")
     if rank in (0, count - 1):
         form = LEAST if rank == 0 else GREATEST
-        return _extremum(x, None, window, output, mode, cval, origins, None, form)
-    target = target_of(output, x)
-    if not isinstance(mode, str) and isinstance(mode, Iterable):
+        return _filter_by_extremum(x, _Window(None, expanded, origins, None), output, boundary, form)
+    target = resolve_target(output, x)
+    if not isinstance(boundary.mode, str) and isinstance(boundary.mode, Iterable):
         raise RuntimeError("A sequence of modes is not supported by non-separable rank filters")
-    return arguments.run(x, [_pass(x, x.dtype, SELECT, window, origins, mode, cval, rank)], target)
+    selection = _selection(SELECT, expanded, origins, rank)
+    return arguments.run_passes(x, [_pass(x, x.dtype, selection, boundary)], target)
 
 
 def rank_filter(
@@ -359,7 +372,8 @@ def rank_filter(
     [5, 4, 3, 3, 2]
     """
     number = operator.index(rank)
-    return _rank(input, lambda count: number, size, footprint, output, mode, cval, origin, axes)
+    window = _Window(size, footprint, origin, axes)
+    return _filter_by_rank(input, lambda count: number, window, output, Boundary(mode, cval))
 
 
 def median_filter(
@@ -401,7 +415,8 @@ def median_filter(
     >>> clarray.ndimage.median_filter(clarray.asarray([1, 9, 2, 3]), 3).tolist()
     [1, 2, 3, 3]
     """
-    return _rank(input, lambda count: count // 2, size, footprint, output, mode, cval, origin, axes)
+    window = _Window(size, footprint, origin, axes)
+    return _filter_by_rank(input, lambda count: count // 2, window, output, Boundary(mode, cval))
 
 
 def percentile_filter(
@@ -444,10 +459,11 @@ def percentile_filter(
     [5, 4, 3, 3, 2]
     """
 
-    def number(count: int) -> int:
+    def rank_for(count: int) -> int:
         share = percentile + 100.0 if percentile < 0 else percentile
         if not 0 <= share <= 100:
             raise RuntimeError("invalid percentile")
         return count - 1 if share == 100.0 else int(float(count) * share / 100.0)
 
-    return _rank(input, number, size, footprint, output, mode, cval, origin, axes)
+    window = _Window(size, footprint, origin, axes)
+    return _filter_by_rank(input, rank_for, window, output, Boundary(mode, cval))

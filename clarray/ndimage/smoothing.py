@@ -1,4 +1,4 @@
-"""Filters that smooth: means and Gaussians."""
+"""Smoothing filters: means and Gaussians."""
 
 from __future__ import annotations
 
@@ -12,25 +12,23 @@ from numpy.lib.array_utils import normalize_axis_index
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import Target, sequence, target_of
-from clarray.ndimage.linear import correlate1d, weigh_line
+from clarray.ndimage.arguments import Image, Target, per_axis, resolve_target
+from clarray.ndimage.linear import Line, correlate1d, line_pass
 
 # Means --------------------------------------------------------------------------------------------
 
 
-def along_axes(
-    x: DeviceArray, target: Target, lines: list[tuple[int, np.ndarray, Any, int, Any]], cval: Any
-) -> DeviceArray:
-    """Lines of weights one after the other: axis, weights, mode, origin and divisor of each."""
+def along_axes(x: DeviceArray, target: Target, lines: list[Line], cval: Any) -> DeviceArray:
+    """Filter with lines of weights, one after the other."""
     passes = []
-    source = x.dtype
-    for axis, weights, mode, origin, divisor in lines:
-        passes.append(weigh_line(x, source, weights, axis, target.dtype, mode, cval, origin, divisor))
-        source = arguments.intermediate(target.dtype)
-    return arguments.run(x, passes, target)
+    image = Image(x.ndim, x.device, x.dtype, target.dtype)
+    for line in lines:
+        passes.append(line_pass(image, line, cval))
+        image = image._replace(dtype=arguments.intermediate_dtype(target.dtype))
+    return arguments.run_passes(x, passes, target)
 
 
-def _size_of(size: Any, origin: int) -> int:
+def _checked_size(size: Any, origin: int) -> int:
     if size < 1:
         raise RuntimeError("incorrect filter size")
     if not 0 <= size // 2 + origin < size:
@@ -75,7 +73,7 @@ def uniform_filter1d(
     """
     x = as_array(input)
     axis = normalize_axis_index(axis, x.ndim)
-    size = _size_of(size, origin)
+    size = _checked_size(size, origin)
     return uniform_filter(x, size, output, mode, cval, origin, axes=(axis,))
 
 
@@ -120,19 +118,19 @@ def uniform_filter(
     """
     x = as_array(input)
     complex_ = x.dtype.kind == "c"
-    target = target_of(output, x, complex_=complex_)
+    target = resolve_target(output, x, complex_=complex_)
     if complex_:
-        return arguments.by_parts(
+        return arguments.filter_complex(
             lambda part, _, dtype, c: uniform_filter(part, size, dtype, mode, c, origin, axes=axes),
             x,
             np.ones(1),
             target,
             cval,
         )
-    named = arguments.axes_of(axes, x.ndim)
-    count = len(named)
-    rows = zip(named, sequence(size, count), sequence(mode, count), sequence(origin, count), strict=True)
-    lines = [(a, np.ones(_size_of(n, o)), m, o, float(int(n))) for a, n, m, o in rows if n > 1]
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
+    count = len(resolved_axes)
+    rows = zip(resolved_axes, per_axis(size, count), per_axis(mode, count), per_axis(origin, count), strict=True)
+    lines = [Line(a, np.ones(_checked_size(n, o)), m, o, float(int(n))) for a, n, m, o in rows if n > 1]
     return along_axes(x, target, lines, cval)
 
 
@@ -140,7 +138,7 @@ def uniform_filter(
 
 
 def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
-    """A sampled Gaussian, or a derivative of it, of sum 1: (q' + q p') exp(p) for q exp(p) again and again."""
+    """Sample a Gaussian of sum 1, or a derivative of it. Each derivative of q exp(p) is (q' + q p') exp(p)."""
     if order < 0:
         raise ValueError("order must be non-negative")
     x = np.arange(-radius, radius + 1)
@@ -266,8 +264,8 @@ def gaussian_filter(
     """
     x = as_array(input)
     if x.dtype.kind == "c":
-        target = target_of(output, x, complex_=True)
-        return arguments.by_parts(
+        target = resolve_target(output, x, complex_=True)
+        return arguments.filter_complex(
             lambda part, _, dtype, c: gaussian_filter(
                 part, sigma, order, dtype, mode, c, truncate, radius=radius, axes=axes
             ),
@@ -276,12 +274,12 @@ def gaussian_filter(
             target,
             cval,
         )
-    target = target_of(output, x)
-    named = arguments.axes_of(axes, x.ndim)
-    each = [sequence(v, len(named)) for v in (sigma, order, mode, radius)]
-    lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
-        (a, _gaussian_line(s, o, truncate, r), m, 0, None)
-        for a, s, o, m, r in zip(named, *each, strict=True)
+    target = resolve_target(output, x)
+    resolved_axes = arguments.resolve_axes(axes, x.ndim)
+    per_axis_arguments = [per_axis(v, len(resolved_axes)) for v in (sigma, order, mode, radius)]
+    lines = [
+        Line(a, _gaussian_line(s, o, truncate, r), m)
+        for a, s, o, m, r in zip(resolved_axes, *per_axis_arguments, strict=True)
         if s > 1e-15
     ]
     return along_axes(x, target, lines, cval)
