@@ -11,7 +11,7 @@ from numpy.random import SeedSequence
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.own_frames import with_boundaries
-from clarray.random.nodes import Start, shape_of, words
+from clarray.random.nodes import Start, as_size, draw_words
 
 __all__ = ["STREAM_BLOCKS", "Philox4x32", "SeedSequence", "State"]
 
@@ -22,7 +22,7 @@ _NAME = "Philox4x32"
 
 
 class State(NamedTuple):
-    """State of a bit generator: its key, and the counter of blocks with the number of the stream above it."""
+    """State of a bit generator: its key, and a counter of the streams (high bits) and their blocks (low bits)."""
 
     key: int
     counter: int
@@ -68,13 +68,13 @@ class Philox4x32:
             seed = seed.tolist() if isinstance(seed, DeviceArray) else seed
             self._seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
             key = self._seed_seq.generate_state(2, np.uint32)
-        self._state = State(_number(key, 64, "key"), _number(counter, _COUNTER_BITS, "counter"))
+        self._state = State(_integer_from_words(key, 64, "key"), _integer_from_words(counter, _COUNTER_BITS, "counter"))
 
     def __repr__(self) -> str:
         return f"<{_NAME} key={self._state.key:#018x} counter={self._state.counter:#x}>"
 
     def __reduce__(self) -> Any:
-        return _restored, (self.state, self._seed_seq)
+        return _restore, (self.state, self._seed_seq)
 
     @property
     def seed_seq(self) -> Any:
@@ -110,7 +110,7 @@ class Philox4x32:
         key, counter = self._state
         return {
             "bit_generator": _NAME,
-            "state": {"counter": _split(counter, 4), "key": _split(key, 2)},
+            "state": {"counter": _integer_words(counter, 4), "key": _integer_words(key, 2)},
         }
 
     @state.setter
@@ -120,8 +120,11 @@ class Philox4x32:
         if value.get("bit_generator") != _NAME:
             raise ValueError(f"state must be for a {_NAME} PRNG")
         inner = value["state"]
-        made = State(_number(inner["key"], 64, "key"), _number(inner["counter"], _COUNTER_BITS, "counter"))
-        self._state = made
+        restored = State(
+            _integer_from_words(inner["key"], 64, "key"),
+            _integer_from_words(inner["counter"], _COUNTER_BITS, "counter"),
+        )
+        self._state = restored
 
     def reseed(self, seed: Any) -> None:
         """Set the state from another seed.
@@ -143,9 +146,10 @@ class Philox4x32:
         self._state, self._seed_seq = fresh._state, fresh._seed_seq
 
     def _replace(self, before: State, after: State) -> bool:
-        """Set the state if it still is the one before; one step, as nothing is called between look and assignment.
+        """Compare and swap the state. Return whether the state was still `before`.
 
-        In place of a lock, which a signal handler that draws would find held by its own thread.
+        The swap is atomic, because nothing is called between comparison and assignment. A lock would not do: a signal
+        handler that draws would find the lock held by its own thread.
         """
         if self._state is not before:
             return False
@@ -229,9 +233,9 @@ class Philox4x32:
         [0, 0, 2, 0]
         """
         key, counter = self._state
-        found = Philox4x32(key=key, counter=(counter + (operator.index(jumps) << _BLOCK_BITS)) % 2**_COUNTER_BITS)
-        found._seed_seq = self._seed_seq
-        return found
+        later = Philox4x32(key=key, counter=(counter + (operator.index(jumps) << _BLOCK_BITS)) % 2**_COUNTER_BITS)
+        later._seed_seq = self._seed_seq
+        return later
 
     def spawn(self, n_children: int) -> list[Philox4x32]:
         """Make generators with keys of their own, from children of the seed sequence.
@@ -283,31 +287,31 @@ class Philox4x32:
         >>> x.shape, x.dtype
         ((2, 3), dtype('uint32'))
         """
-        made = wrap(words(self.take, shape_of(size), np.dtype(np.uint32)))
-        return made if output else None
+        raw = wrap(draw_words(self.take, as_size(size), np.dtype(np.uint32)))
+        return raw if output else None
 
 
-def _restored(state: dict[str, Any], seed_seq: Any) -> Philox4x32:
-    made = Philox4x32(key=0)
-    made.state = state
-    made._seed_seq = seed_seq
-    return made
+def _restore(state: dict[str, Any], seed_seq: Any) -> Philox4x32:
+    restored = Philox4x32(key=0)
+    restored.state = state
+    restored._seed_seq = seed_seq
+    return restored
 
 
-def _number(value: Any, bits: int, what: str) -> int:
-    """An integer of so many bits, from itself or from its 32-bit words, lowest first."""
-    if value is None:
+def _integer_from_words(integer: Any, bits: int, argument: str) -> int:
+    """Return an integer of at most `bits` bits, from an integer or from its 32-bit words, lowest first."""
+    if integer is None:
         return 0
-    if isinstance(value, Sequence | np.ndarray):
-        parts = [operator.index(word) for word in value]
-        if any(not 0 <= word < 2**32 for word in parts):
-            raise ValueError(f"{what} must be words of 32 bits")
-        value = sum(word << 32 * place for place, word in enumerate(parts))
-    value = operator.index(value)
-    if not 0 <= value < 2**bits:
-        raise ValueError(f"{what} must be positive and less than 2**{bits}.")
-    return value
+    if isinstance(integer, Sequence | np.ndarray):
+        words_ = [operator.index(word) for word in integer]
+        if any(not 0 <= word < 2**32 for word in words_):
+            raise ValueError(f"{argument} must be words of 32 bits")
+        integer = sum(word << 32 * position for position, word in enumerate(words_))
+    integer = operator.index(integer)
+    if not 0 <= integer < 2**bits:
+        raise ValueError(f"{argument} must be positive and less than 2**{bits}.")
+    return integer
 
 
-def _split(value: int, count: int) -> np.ndarray:
-    return np.array([value >> 32 * place & 0xFFFFFFFF for place in range(count)], np.uint32)
+def _integer_words(integer: int, count: int) -> np.ndarray:
+    return np.array([integer >> 32 * position & 0xFFFFFFFF for position in range(count)], np.uint32)

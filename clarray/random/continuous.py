@@ -1,4 +1,4 @@
-"""Distributions that a formula makes of uniform, normal or exponential numbers."""
+"""Distributions computed by a formula from uniform, normal or exponential numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clarray._core.own_frames import with_boundaries
 from clarray._core.writes import one_hold
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import Source, apply
-from clarray.random.single_numbers import gives_numbers
+from clarray.random.single_numbers import with_prefetched_scalars
 
 __all__ = ["Continuous"]
 
@@ -24,7 +24,7 @@ class Continuous(Source):
     is float64 or float32. A parameter that NumPy refuses raises NumPy's ValueError.
     """
 
-    @gives_numbers
+    @with_prefetched_scalars
     @one_hold("out")
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw normal numbers with mean 0 and standard deviation 1.
@@ -66,7 +66,7 @@ class Continuous(Source):
         draw = self._draw("standard_normal", (), size, dtype, out)
         return draw.result(draw.normal())
 
-    @gives_numbers
+    @with_prefetched_scalars
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw normal numbers with a given mean and standard deviation.
 
@@ -111,7 +111,7 @@ class Continuous(Source):
         loc, scale = draw.parameters
         return draw.result(draw.normal() * scale + loc)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw positive numbers whose logarithm is normal.
 
@@ -136,7 +136,7 @@ class Continuous(Source):
         mean, sigma = draw.parameters
         return draw.result(apply("exp", draw.normal() * sigma + mean, draw.dtype))
 
-    @gives_numbers
+    @with_prefetched_scalars
     @one_hold("out")
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
@@ -177,7 +177,7 @@ class Continuous(Source):
         draw = self._draw("standard_exponential", (), size, dtype, out)
         return draw.result(draw.exponential())
 
-    @gives_numbers
+    @with_prefetched_scalars
     def exponential(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw exponential numbers with a given mean.
 
@@ -200,7 +200,7 @@ class Continuous(Source):
         (scale,) = draw.parameters
         return draw.result(draw.exponential() * scale)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def standard_cauchy(self, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the Cauchy distribution: the quotient of two normal numbers.
 
@@ -217,7 +217,7 @@ class Continuous(Source):
         draw = self._draw("standard_cauchy", (), size, dtype)
         return draw.result(draw.normal() / draw.normal())
 
-    @gives_numbers
+    @with_prefetched_scalars
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the Laplace distribution: exponential on both sides of its centre.
 
@@ -240,12 +240,12 @@ class Continuous(Source):
         """
         draw = self._draw("laplace", (loc, scale), size, dtype)
         loc, scale = draw.parameters
-        u = draw.inside()
+        u = draw.open_unit()
         below = u < 0.5
         log = apply("log", 2 * chosen(below, u, 1 - u), draw.dtype)
         return draw.result(chosen(below, log, -log) * scale + loc)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the Gumbel distribution, which describes the largest of many exponential numbers.
 
@@ -270,7 +270,7 @@ class Continuous(Source):
         loc, scale = draw.parameters
         return draw.result(loc - apply("log", draw.exponential(), draw.dtype) * scale)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the logistic distribution.
 
@@ -293,10 +293,10 @@ class Continuous(Source):
         """
         draw = self._draw("logistic", (loc, scale), size, dtype)
         loc, scale = draw.parameters
-        u = draw.inside()
+        u = draw.open_unit()
         return draw.result(apply("log", u / (1 - u), draw.dtype) * scale + loc)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def rayleigh(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw the lengths of plane vectors whose two components are normal.
 
@@ -319,7 +319,7 @@ class Continuous(Source):
         (scale,) = draw.parameters
         return draw.result(np.sqrt(2 * draw.exponential()) * scale)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def weibull(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the Weibull distribution: exponential numbers to the power ``1 / a``.
 
@@ -347,7 +347,7 @@ class Continuous(Source):
         powers = apply("exp", apply("log", draw.exponential(), draw.dtype) / chosen(a == 0, 1, a), draw.dtype)
         return draw.result(chosen(a == 0, 0, powers))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the Lomax distribution: the Pareto distribution, shifted to start at 0.
 
@@ -370,7 +370,7 @@ class Continuous(Source):
         (a,) = draw.parameters
         return draw.result(apply("expone", draw.exponential() / a, draw.dtype))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def power(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers in [0, 1] whose density is proportional to ``x**(a - 1)``.
 
@@ -393,7 +393,7 @@ class Continuous(Source):
         (a,) = draw.parameters
         return draw.result(apply("exp", draw.exponential() / a * -1, draw.dtype))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the triangular distribution.
 
@@ -431,7 +431,7 @@ class Continuous(Source):
         falling = right - np.sqrt((1 - u) * ((right - mode) * base))
         return draw.result(chosen(u * base <= mode - left, rising, falling))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def wald(self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the Wald distribution, also called inverse Gaussian.
 
@@ -460,7 +460,7 @@ class Continuous(Source):
         root = 1 / (1 + half + np.sqrt(half * (half + 2)))
         return draw.result(chosen(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw angles in [-pi, pi] from the von Mises distribution, the normal distribution on a circle.
 
@@ -483,6 +483,6 @@ class Continuous(Source):
         """
         draw = self._draw("vonmises", (mu, kappa), size, dtype)
         mu, kappa = draw.parameters
-        angle = draw.drawn("vonmises", kappa) + mu
+        angle = draw.sample("vonmises", kappa) + mu
         turns = np.floor(angle * (0.5 / np.pi) + 0.5)
         return draw.result(angle - turns * (2 * np.pi))

@@ -1,4 +1,4 @@
-"""Distributions on the integers. They are computed in float64, which the device must have, and give int64."""
+"""Distributions on the integers. They are computed in float64, which the device must have, and return int64."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
 from clarray._numpy.indexing.selecting import chosen
-from clarray.random.draws import FLOAT64, INT64, Source, apply, check, given
-from clarray.random.single_numbers import gives_numbers
+from clarray.random.draws import FLOAT64, INT64, Source, apply, as_host_or_device, check_with_numpy
+from clarray.random.single_numbers import with_prefetched_scalars
 
 __all__ = ["Discrete"]
 
-LARGEST = 9.2e18  # whole numbers beyond do not fit int64
+LARGEST = 9.2e18  # larger numbers do not fit int64
 
 
 @with_boundaries
@@ -25,7 +25,7 @@ class Discrete(Source):
     parameter that NumPy refuses raises NumPy's ValueError, a device without float64 TypeError.
     """
 
-    @gives_numbers
+    @with_prefetched_scalars
     def poisson(self, lam: Any = 1.0, size: Any = None) -> DeviceArray:
         """Draw integers from the Poisson distribution.
 
@@ -63,9 +63,9 @@ class Discrete(Source):
         True
         """
         draw = self._draw("poisson", (lam,), size)
-        return draw.result(draw.counted("poisson", *draw.parameters))
+        return draw.result(draw.sample_integers("poisson", *draw.parameters))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
         """Draw the number of successes among `n` trials.
 
@@ -87,9 +87,9 @@ class Discrete(Source):
         (True, True, True)
         """
         draw = self._draw("binomial", (n, p), size, kinds=(INT64, FLOAT64))
-        return draw.result(draw.counted("binomial", *draw.parameters))
+        return draw.result(draw.sample_integers("binomial", *draw.parameters))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
         """Draw the number of trials that fail before `n` trials have succeeded.
 
@@ -112,9 +112,9 @@ class Discrete(Source):
         """
         draw = self._draw("negative_binomial", (n, p), size)
         n, p = draw.parameters
-        return draw.result(draw.counted("poisson", draw.gamma(n) * ((1 - p) / p)))
+        return draw.result(draw.sample_integers("poisson", draw.gamma(n) * ((1 - p) / p)))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def geometric(self, p: Any, size: Any = None) -> DeviceArray:
         """Draw the number of trials up to the first success, at least 1.
 
@@ -140,7 +140,7 @@ class Discrete(Source):
         fitting = chosen(trials < LARGEST, trials, 0).astype(INT64)
         return draw.result(chosen(trials < LARGEST, fitting, np.iinfo(np.int64).max))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:
         """Draw the number of good items in a sample without replacement from good and bad items.
 
@@ -161,21 +161,23 @@ class Discrete(Source):
         >>> int(x.min()), int(x.max()), bool(abs(x.mean() - 2.5) < 0.1)
         (1, 4, True)
         """
-        values = tuple(given(v) for v in (ngood, nbad, nsample))
+        values = tuple(as_host_or_device(v) for v in (ngood, nbad, nsample))
         arrays = any(isinstance(v, DeviceArray | np.ndarray) for v in values)
         if arrays:
-            # the extremes of different parameters need not belong together: each is judged alone
-            for place, value in enumerate(values):
-                alone: list[Any] = [500_000_000, 500_000_000, 0]
-                alone[place] = value
-                check("hypergeometric", tuple(alone))
+            # check each parameter alone: the extremes of two parameters may belong to different elements
+            for position, parameter in enumerate(values):
+                probe: list[Any] = [500_000_000, 500_000_000, 0]
+                probe[position] = parameter
+                check_with_numpy("hypergeometric", tuple(probe))
             good, bad, sample = values
             if bool((good + bad < sample).any()):
                 raise ValueError("ngood + nbad < nsample")
-        draw = self._draw("hypergeometric", values, size, kinds=(INT64,) * 3, checked=arrays)
-        return draw.result(draw.counted("hypergeometric", *draw.parameters))
+        else:
+            check_with_numpy("hypergeometric", values)
+        draw = self._draw_unchecked("hypergeometric", values, size, FLOAT64, None, (INT64,) * 3)
+        return draw.result(draw.sample_integers("hypergeometric", *draw.parameters))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def logseries(self, p: Any, size: Any = None) -> DeviceArray:
         """Draw integers from the logarithmic series distribution: the probability of k is proportional to ``p**k / k``.
 
@@ -195,9 +197,9 @@ class Discrete(Source):
         (1, True)
         """
         draw = self._draw("logseries", (p,), size)
-        return draw.result(draw.counted("logseries", *draw.parameters))
+        return draw.result(draw.sample_integers("logseries", *draw.parameters))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def zipf(self, a: Any, size: Any = None) -> DeviceArray:
         """Draw integers from the Zipf distribution: the probability of k is proportional to ``k**-a``.
 
@@ -217,4 +219,4 @@ class Discrete(Source):
         (1, True)
         """
         draw = self._draw("zipf", (a,), size)
-        return draw.result(draw.counted("zipf", *draw.parameters))
+        return draw.result(draw.sample_integers("zipf", *draw.parameters))

@@ -1,4 +1,4 @@
-"""What the methods of `Generator` share: their arguments, and the numbers that one call draws."""
+"""Shared by the methods of `Generator`: the checks of arguments, and the random numbers of one call."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from clarray._engine.expr.node import Node, Shape
 from clarray._engine.runtime import current_device
 from clarray.random import nodes
 from clarray.random.bit_generator import Philox4x32
-from clarray.random.single_numbers import NumbersAhead
+from clarray.random.single_numbers import PrefetchedNumbers
 
-__all__ = ["Draw", "Source", "apply", "as_double", "check", "given", "result_shape"]
+__all__ = ["Draw", "Source", "apply", "as_host_double", "check_with_numpy", "as_host_or_device", "result_shape"]
 
 INT64 = nodes.INT64
 FLOAT64 = np.dtype(np.float64)
@@ -27,11 +27,11 @@ _numpy = np.random.Generator(np.random.PCG64(0))
 
 
 class Source:
-    """A bit generator, and how methods draw from it."""
+    """Base class of generators: a bit generator, and the random numbers of a call."""
 
     def __init__(self, bit_generator: Philox4x32) -> None:
         self._bit_generator = bit_generator
-        self._ahead = NumbersAhead()
+        self._prefetched = PrefetchedNumbers()
 
     def _draw(
         self,
@@ -42,34 +42,42 @@ class Source:
         out: Any = None,
         *,
         kinds: tuple[np.dtype, ...] = (),
-        checked: bool = False,
     ) -> Draw:
-        """Check the arguments of a method as NumPy does, and get ready to draw.
+        """Check the arguments of a method as NumPy does, and prepare its random numbers.
 
         Parameters
         ----------
         kinds : tuple of dtype
-            Of the parameters, where they are not all of `dtype`.
-        checked : bool
-            Whether the parameters are known to be good.
+            Dtypes of the parameters, unless all have `dtype`.
         """
-        values = tuple(given(value) for value in values)
-        if not checked:
-            check(method, values)
-        wanted = float_dtype(dtype, method)
-        kinds = kinds or (wanted,) * len(values)
-        parameters = tuple(parameter(v, kind) for v, kind in zip(values, kinds, strict=True))
-        return Draw(self._bit_generator.take, result_shape(parameters, size, out), wanted, parameters, out)
+        values = tuple(as_host_or_device(value) for value in values)
+        check_with_numpy(method, values)
+        return self._draw_unchecked(method, values, size, dtype, out, kinds)
+
+    def _draw_unchecked(
+        self,
+        method: str,
+        values: tuple[Any, ...],
+        size: Any,
+        dtype: Any,
+        out: Any,
+        kinds: tuple[np.dtype, ...],
+    ) -> Draw:
+        """Prepare the random numbers of a method whose parameters are valid."""
+        float_kind = float_dtype(dtype, method)
+        kinds = kinds or (float_kind,) * len(values)
+        parameters = tuple(as_parameter(v, kind) for v, kind in zip(values, kinds, strict=True))
+        return Draw(self._bit_generator.take, result_shape(parameters, size, out), float_kind, parameters, out)
 
 
 class Draw:
-    """One call's numbers: each method draws anew, for every element of `shape`.
+    """Random numbers of one call. Each method draws new numbers, one for every element of `shape`.
 
     Attributes
     ----------
     shape : tuple of int
     dtype : dtype
-        Of floating-point numbers.
+        Dtype of the floating-point numbers.
     parameters : tuple
         Floats, or arrays of `dtype` that broadcast to `shape`.
     """
@@ -85,49 +93,49 @@ class Draw:
 
     def _variate(self, name: str) -> DeviceArray:
         bits = nodes.UINT32 if self.dtype.itemsize == 4 else nodes.UINT64
-        return wrap(nodes.converted(name, nodes.words(self._take, self.shape, bits), self.dtype))
+        return wrap(nodes.apply_function(name, nodes.draw_words(self._take, self.shape, bits), self.dtype))
 
     def unit(self) -> DeviceArray:
-        """Uniform in [0, 1)."""
+        """Draw uniform numbers in [0, 1)."""
         return self._variate("unit")
 
-    def inside(self) -> DeviceArray:
-        """Uniform in (0, 1)."""
+    def open_unit(self) -> DeviceArray:
+        """Draw uniform numbers in (0, 1)."""
         return self._variate("inside")
 
     def exponential(self) -> DeviceArray:
-        """Exponential of mean 1."""
+        """Draw exponential numbers with mean 1."""
         return self._variate("exponential")
 
     def normal(self) -> DeviceArray:
-        """Normal of mean 0 and deviation 1."""
+        """Draw normal numbers with mean 0 and standard deviation 1."""
         return self._variate("normal")
 
-    def drawn(self, name: str, *parameters: Number, out: np.dtype | None = None) -> DeviceArray:
-        """Numbers of a distribution of templates/lib/distributions.mako."""
-        given = [_parameter_node(p, self.dtype) for p in parameters]
-        return wrap(nodes.drawn(name, self._take, self.shape, given, out or self.dtype))
+    def sample(self, name: str, *parameters: Number, out: np.dtype | None = None) -> DeviceArray:
+        """Draw numbers from a distribution of templates/lib/distributions.mako."""
+        parameter_nodes = [_parameter_node(p, self.dtype) for p in parameters]
+        return wrap(nodes.draw_per_element(name, self._take, self.shape, parameter_nodes, out or self.dtype))
 
-    def counted(self, name: str, *parameters: Number) -> DeviceArray:
-        """Integers of such a distribution."""
-        return self.drawn(name, *parameters, out=INT64)
+    def sample_integers(self, name: str, *parameters: Number) -> DeviceArray:
+        """Draw integers from a distribution of templates/lib/distributions.mako."""
+        return self.sample(name, *parameters, out=INT64)
 
     def gamma(self, shape: Number) -> DeviceArray:
-        """Gamma of scale 1."""
-        return self.drawn("gamma", shape)
+        """Draw gamma variates with scale 1."""
+        return self.sample("gamma", shape)
 
     def result(self, array: DeviceArray) -> DeviceArray:
-        """What the method returns: the array, or the one given as ``out`` after it took the values."""
+        """Return the drawn array, or copy its values to ``out`` and return ``out``."""
         if self._out is None:
-            made: DeviceArray = ufunc_calls.evaluate_if_eager(array._node)
-            return made
+            evaluated: DeviceArray = ufunc_calls.evaluate_if_eager(array._node)
+            return evaluated
         ufunc_calls.assign(self._out, array._node)
         return self._out
 
 
 def apply(name: str, x: Number, dtype: np.dtype) -> DeviceArray:
-    """A function of templates/lib/portable.mako, the same bits on every device."""
-    return wrap(nodes.converted(f"portable_{name}", _parameter_node(x, dtype), dtype))
+    """Apply a function of templates/lib/portable.mako. It computes the same bits on every device."""
+    return wrap(nodes.apply_function(f"portable_{name}", _parameter_node(x, dtype), dtype))
 
 
 def _parameter_node(value: Number, dtype: np.dtype) -> Node:
@@ -140,21 +148,21 @@ def _parameter_node(value: Number, dtype: np.dtype) -> Node:
 
 
 def float_dtype(dtype: Any, method: str) -> np.dtype:
-    """float32 or float64, which the device must have.
+    """Return float32 or float64 for an argument `dtype`. The device must have the dtype.
 
     Raises
     ------
     TypeError
         It is another dtype, or the device lacks float64.
     """
-    wanted = np.dtype(dtype)
-    if wanted not in (np.dtype(np.float32), FLOAT64):
-        raise TypeError(f"Unsupported dtype {wanted!r} for {method}")
-    return device_dtype(wanted, current_device())
+    resolved = np.dtype(dtype)
+    if resolved not in (np.dtype(np.float32), FLOAT64):
+        raise TypeError(f"Unsupported dtype {resolved!r} for {method}")
+    return device_dtype(resolved, current_device())
 
 
-def given(value: Any) -> Any:
-    """A parameter as an array of the device's or the host's, or as it is where it is a scalar."""
+def as_host_or_device(value: Any) -> Any:
+    """Convert a parameter to a device array, an ndarray or a scalar. An array without axes becomes a scalar."""
     if isinstance(value, DeviceArray):
         return value if value.shape else value.item()
     if isinstance(value, np.ndarray | list | tuple):
@@ -163,21 +171,21 @@ def given(value: Any) -> Any:
     return value
 
 
-def _ends(value: Any) -> Any:
-    """The extreme values of a parameter, NaN if there is one."""
+def _extremes(value: Any) -> Any:
+    """Return the minimum and the maximum of a parameter, NaN if it has a NaN."""
     if isinstance(value, DeviceArray):
         return np.array([value.min().item(), value.max().item()], value.dtype)
     return np.array([value.min(), value.max()]) if isinstance(value, np.ndarray) else value
 
 
-def check(method: str, values: tuple[Any, ...]) -> None:
-    """Let NumPy judge the parameters: the extremes stand for an array."""
+def check_with_numpy(method: str, values: tuple[Any, ...]) -> None:
+    """Raise NumPy's error for invalid parameters. NumPy checks the extremes of arrays."""
     if values and all(not isinstance(v, DeviceArray | np.ndarray) or v.size for v in values):
-        getattr(_numpy, method)(*(_ends(value) for value in values))
+        getattr(_numpy, method)(*(_extremes(value) for value in values))
 
 
-def parameter(value: Any, dtype: np.dtype) -> Number:
-    """A parameter for kernels: a float or int, or an array of `dtype`."""
+def as_parameter(value: Any, dtype: np.dtype) -> Number:
+    """Convert a parameter for kernels: to a float or int, or to a device array of `dtype`."""
     if isinstance(value, DeviceArray):
         return wrap(ufunc_calls.cast(value._node, dtype))
     if isinstance(value, np.ndarray):
@@ -185,13 +193,13 @@ def parameter(value: Any, dtype: np.dtype) -> Number:
     return int(value) if dtype.kind == "i" else float(value)
 
 
-def as_double(value: Any) -> Any:
-    """A table of parameters that the host looks at, in float64."""
+def as_host_double(value: Any) -> Any:
+    """Convert parameters that the host reads to an ndarray of float64."""
     return np.asarray(value.get() if isinstance(value, DeviceArray) else value, np.float64)
 
 
 def result_shape(parameters: tuple[Any, ...], size: Any, out: Any = None) -> Shape:
-    """The shape of a draw: that of the parameters broadcast, unless `size` or `out` says.
+    """Return the shape of a draw: `size`, the shape of `out`, or the broadcast shape of the parameters.
 
     Raises
     ------
@@ -203,12 +211,12 @@ def result_shape(parameters: tuple[Any, ...], size: Any, out: Any = None) -> Sha
         size = getattr(out, "shape", None)
     if size is None:
         return np.broadcast_shapes(*shapes)
-    shape = nodes.shape_of(size)
+    shape = nodes.as_size(size)
     if out is not None and shape != getattr(out, "shape", shape):
         raise ValueError("size must match out.shape when used together")
-    whole = np.broadcast_shapes(shape, *shapes)
-    if whole != shape:
-        raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs {whole}.")
+    broadcast = np.broadcast_shapes(shape, *shapes)
+    if broadcast != shape:
+        raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs {broadcast}.")
     return shape
 
 

@@ -1,4 +1,4 @@
-"""The gamma distribution, and those that are made of it."""
+"""The gamma distribution, and distributions computed from gamma variates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
 from clarray._core.writes import one_hold
 from clarray.random.draws import Draw, Number, Source, apply
-from clarray.random.single_numbers import gives_numbers
+from clarray.random.single_numbers import with_prefetched_scalars
 
 __all__ = ["Gammas"]
 
@@ -19,7 +19,7 @@ __all__ = ["Gammas"]
 class Gammas(Source):
     """Draw gamma variates, and numbers computed from them; parameters as in `Continuous`."""
 
-    @gives_numbers
+    @with_prefetched_scalars
     @one_hold("out")
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw numbers from the gamma distribution with scale 1.
@@ -58,7 +58,7 @@ class Gammas(Source):
         draw = self._draw("standard_gamma", (shape,), size, dtype, out)
         return draw.result(draw.gamma(*draw.parameters))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the gamma distribution. Their mean is ``shape * scale``.
 
@@ -83,7 +83,7 @@ class Gammas(Source):
         shape, scale = draw.parameters
         return draw.result(draw.gamma(shape) * scale)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def beta(self, a: Any, b: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers in [0, 1] from the beta distribution. Their mean is ``a / (a + b)``.
 
@@ -108,10 +108,10 @@ class Gammas(Source):
         """
         draw = self._draw("beta", (a, b), size, dtype)
         a, b = draw.parameters
-        difference = draw.drawn("loggamma", b) - draw.drawn("loggamma", a)
+        difference = draw.sample("loggamma", b) - draw.sample("loggamma", a)
         return draw.result(1 / (1 + apply("exp", difference, draw.dtype)))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def chisquare(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the chi-square distribution: sums of `df` squares of standard normal numbers.
 
@@ -133,7 +133,7 @@ class Gammas(Source):
         draw = self._draw("chisquare", (df,), size, dtype)
         return draw.result(_chisquare(draw, draw.parameters[0]))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw sums of squares of normal numbers that have standard deviation 1 and any means.
 
@@ -155,9 +155,9 @@ class Gammas(Source):
         True
         """
         draw = self._draw("noncentral_chisquare", (df, nonc), size, dtype)
-        return draw.result(_noncentral(draw, *draw.parameters))
+        return draw.result(_noncentral_chisquare(draw, *draw.parameters))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def f(self, dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from the F distribution: the quotient of two means of squares of standard normal numbers.
 
@@ -180,7 +180,7 @@ class Gammas(Source):
         dfnum, dfden = draw.parameters
         return draw.result(_chisquare(draw, dfnum) * dfden / (_chisquare(draw, dfden) * dfnum))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64
     ) -> DeviceArray:
@@ -205,9 +205,9 @@ class Gammas(Source):
         """
         draw = self._draw("noncentral_f", (dfnum, dfden, nonc), size, dtype)
         dfnum, dfden, nonc = draw.parameters
-        return draw.result(_noncentral(draw, dfnum, nonc) * dfden / (_chisquare(draw, dfden) * dfnum))
+        return draw.result(_noncentral_chisquare(draw, dfnum, nonc) * dfden / (_chisquare(draw, dfden) * dfnum))
 
-    @gives_numbers
+    @with_prefetched_scalars
     def standard_t(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers from Student's t distribution.
 
@@ -235,7 +235,7 @@ def _chisquare(draw: Draw, df: Number) -> DeviceArray:
     return draw.gamma(df / 2) * 2
 
 
-def _noncentral(draw: Draw, df: Number, nonc: Number) -> DeviceArray:
-    """A central one whose degrees of freedom grow by twice a Poisson variate."""
-    more = draw.drawn("poisson", nonc / 2, out=np.dtype(np.int64))
-    return _chisquare(draw, df + 2 * more.astype(draw.dtype))
+def _noncentral_chisquare(draw: Draw, df: Number, nonc: Number) -> DeviceArray:
+    """Draw noncentral chi-square numbers: central ones, with twice a Poisson variate more degrees of freedom."""
+    poisson = draw.sample("poisson", nonc / 2, out=np.dtype(np.int64))
+    return _chisquare(draw, df + 2 * poisson.astype(draw.dtype))

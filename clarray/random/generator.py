@@ -1,4 +1,4 @@
-"""`Generator` put together of its chapters, and how one is made."""
+"""The class `Generator`, assembled from its chapters, and `default_rng`."""
 
 from __future__ import annotations
 

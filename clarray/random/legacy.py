@@ -1,4 +1,4 @@
-"""`RandomState`, and the functions of `numpy.random` itself, which share one."""
+"""`RandomState`, and the functions of `numpy.random` itself, which share one `RandomState`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
 from clarray.random.bit_generator import Philox4x32
 from clarray.random.generator import Generator
-from clarray.random.nodes import shape_of
+from clarray.random.nodes import as_size
 
 
 @with_boundaries
@@ -206,7 +206,7 @@ class RandomState(Generator):
         3
         """
         population = a if isinstance(a, DeviceArray) else np.asarray(a)
-        count = prod(shape_of(size))
+        count = prod(as_size(size))
         if population.ndim > 1:
             raise ValueError("a must be 1-dimensional")
         if population.ndim:

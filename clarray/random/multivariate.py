@@ -1,4 +1,4 @@
-"""Distributions of vectors. Their tables of parameters are looked at, and factorized, on the host."""
+"""Distributions of vectors. The host checks and factorizes their tables of parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,17 @@ from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import current_device
 from clarray._numpy.kernels.base import run_now
 from clarray.random import nodes
-from clarray.random.draws import FLOAT64, INT64, Draw, Source, _numpy, apply, as_double, float_dtype, given
+from clarray.random.draws import (
+    FLOAT64,
+    INT64,
+    Draw,
+    Source,
+    _numpy,
+    apply,
+    as_host_double,
+    as_host_or_device,
+    float_dtype,
+)
 
 __all__ = ["Multivariate"]
 
@@ -64,15 +74,17 @@ class Multivariate(Source):
         >>> x.shape, x.sum(axis=1).tolist()
         ((4, 3), [10, 10, 10, 10])
         """
-        trials, chances = _host(n), as_double(pvals)
+        trials, chances = _as_host_array(n), as_host_double(pvals)
         _numpy.multinomial(np.min(trials) if np.size(trials) else 0, chances)
-        shape = np.broadcast_shapes(np.shape(trials), chances.shape[:-1]) if size is None else nodes.shape_of(size)
+        shape = np.broadcast_shapes(np.shape(trials), chances.shape[:-1]) if size is None else nodes.as_size(size)
         if np.broadcast_shapes(shape, np.shape(trials), chances.shape[:-1]) != shape:
             raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs")
         chances = np.broadcast_to(chances, (*shape, chances.shape[-1])) if chances.ndim > 1 else chances
         lines = ["double rest = 1;", "long left = n;"]
         step = "ca_binomial_double(at, key, first, stream, left, fmin(table[row + j] / rest, 1.0))"
-        return self._split(shape, np.broadcast_to(trials, shape), chances, lines, step, "rest -= table[row + j];")
+        return self._distribute_counts(
+            shape, np.broadcast_to(trials, shape), chances, lines, step, "rest -= table[row + j];"
+        )
 
     def multivariate_hypergeometric(
         self, colors: Any, nsample: Any, size: Any = None, method: Any = "marginals"
@@ -111,28 +123,30 @@ class Multivariate(Source):
         >>> x.shape, x.sum(axis=1).tolist()
         ((2, 3), [4, 4])
         """
-        counts = _host(colors)
+        counts = _as_host_array(colors)
         _numpy.multivariate_hypergeometric(counts, nsample, size=0, method=method)
-        shape = nodes.shape_of(size)
+        shape = nodes.as_size(size)
         total = int(np.sum(counts))
         if total >= 10**9:
             raise ValueError('When method is "marginals", sum(colors) must be less than 1000000000.')
         lines = [f"long rest = {total};", "long left = n;"]
         step = "ca_hypergeometric_double(at, key, first, stream, table[row + j], rest - table[row + j], left)"
         samples = np.broadcast_to(np.int64(nsample), shape)
-        return self._split(shape, samples, np.asarray(counts, INT64), lines, step, "rest -= table[row + j];")
+        return self._distribute_counts(
+            shape, samples, np.asarray(counts, INT64), lines, step, "rest -= table[row + j];"
+        )
 
-    def _split(
+    def _distribute_counts(
         self, shape: Shape, counts: np.ndarray, table: np.ndarray, lines: list[str], step: str, after: str
     ) -> DeviceArray:
-        """Distribute a count over the entries of a table, for each position one after the other."""
+        """Distribute the count of each position over the entries of a table, one entry after the other."""
         float_dtype(FLOAT64, "counts")
         kinds = table.shape[-1]
-        many = table.ndim > 1
-        text = "\n".join(
+        per_position = table.ndim > 1
+        body = "\n".join(
             [
                 *lines,
-                f"const long row = {'i * kinds' if many else '0'};",
+                f"const long row = {'i * kinds' if per_position else '0'};",
                 "const ulong key = ca_joined_ulong(k0, k1), first = ca_joined_ulong(f0, f1);",
                 "for (long j = 0; j < kinds; ++j) {",
                 "  const ulong at = (ulong)(i * kinds + j);",
@@ -152,7 +166,7 @@ class Multivariate(Source):
             ("table", table.dtype, True),
         )
         snippet = Snippet(
-            name="random counts", text=text, inputs=inputs, outputs=(("counts", INT64, True),), types=(), preamble=""
+            name="random counts", text=body, inputs=inputs, outputs=(("counts", INT64, True),), types=(), preamble=""
         )
         target = creation.zeros((*shape, kinds), INT64)
         operands = [
@@ -197,18 +211,18 @@ class Multivariate(Source):
         >>> x.shape, clarray.allclose(x.sum(axis=1), 1)
         ((5, 3), True)
         """
-        shapes = as_double(alpha)
+        shapes = as_host_double(alpha)
         _numpy.dirichlet(shapes, size=0)
-        wanted = float_dtype(dtype, "dirichlet")
-        outer = nodes.shape_of(size)
-        draw = Draw(self._bit_generator.take, (*outer, shapes.size), wanted)
-        table = creation.array(shapes.astype(wanted))
-        if shapes.size and shapes.max() < 0.1:  # the variates themselves may all vanish
-            logs = draw.drawn("loggamma", table).evaluate()
-            parts = apply("exp", logs - logs.max(-1, keepdims=True), wanted).evaluate()
+        float_kind = float_dtype(dtype, "dirichlet")
+        outer = nodes.as_size(size)
+        draw = Draw(self._bit_generator.take, (*outer, shapes.size), float_kind)
+        table = creation.array(shapes.astype(float_kind))
+        if shapes.size and shapes.max() < 0.1:  # all variates of so small shapes may underflow to zero
+            logarithms = draw.sample("loggamma", table).evaluate()
+            variates = apply("exp", logarithms - logarithms.max(-1, keepdims=True), float_kind).evaluate()
         else:
-            parts = draw.gamma(table).evaluate()
-        return parts / parts.sum(-1, keepdims=True) if shapes.any() else parts
+            variates = draw.gamma(table).evaluate()
+        return variates / variates.sum(-1, keepdims=True) if shapes.any() else variates
 
     def multivariate_normal(
         self,
@@ -263,23 +277,29 @@ class Multivariate(Source):
         >>> x.shape, bool((abs(x.mean(axis=0) - [0.0, 5.0]) < 0.1).all())
         ((10000, 2), True)
         """
-        wanted = float_dtype(dtype, "multivariate_normal")
-        covariance = given(cov)
-        _check_normal(np.shape(given(mean)), np.shape(covariance), check_valid, method)
+        float_kind = float_dtype(dtype, "multivariate_normal")
+        covariance = as_host_or_device(cov)
+        _check_normal(np.shape(as_host_or_device(mean)), np.shape(covariance), check_valid, method)
         factor = through_library(
-            f"numpy.linalg.{method}", _factor, covariance, check_valid=check_valid, tol=tol, method=method, dtype=wanted
+            f"numpy.linalg.{method}",
+            _covariance_factor,
+            covariance,
+            check_valid=check_valid,
+            tol=tol,
+            method=method,
+            dtype=float_kind,
         )
-        centre = as_double(mean)
-        outer = nodes.shape_of(size)
-        normal = Draw(self._bit_generator.take, (*outer, centre.size), wanted).normal()
-        flat = normal.reshape((math.prod(outer), centre.size)) @ factor
-        made: DeviceArray = (flat + creation.array(centre.astype(wanted))).reshape((*outer, centre.size))
-        return made
+        means = as_host_double(mean)
+        outer = nodes.as_size(size)
+        normal = Draw(self._bit_generator.take, (*outer, means.size), float_kind).normal()
+        flat = normal.reshape((math.prod(outer), means.size)) @ factor
+        vectors: DeviceArray = (flat + creation.array(means.astype(float_kind))).reshape((*outer, means.size))
+        return vectors
 
 
-def _host(value: Any) -> Any:
-    found = given(value)
-    return found.get() if isinstance(found, DeviceArray) else found
+def _as_host_array(value: Any) -> Any:
+    argument = as_host_or_device(value)
+    return argument.get() if isinstance(argument, DeviceArray) else argument
 
 
 def _check_normal(mean: Shape, cov: Shape, check_valid: str, method: str) -> None:
@@ -295,21 +315,21 @@ def _check_normal(mean: Shape, cov: Shape, check_valid: str, method: str) -> Non
         raise ValueError("check_valid must equal 'warn', 'raise', or 'ignore'")
 
 
-def _factor(covariance: Any, check_valid: str, tol: float, method: str, dtype: np.dtype) -> np.ndarray:
-    """A matrix whose transpose multiplied by it is the covariance: a row for each normal number."""
+def _covariance_factor(covariance: Any, check_valid: str, tol: float, method: str, dtype: np.dtype) -> np.ndarray:
+    """Return a matrix F with ``F.T @ F`` equal to the covariance. F has a row for each normal number."""
     cov = np.asarray(covariance, np.float64)
     if method == "cholesky":
         return np.linalg.cholesky(cov).T.astype(dtype)
     if method == "eigh":
-        values, vectors = np.linalg.eigh(cov)
-        sound = bool(np.all(values >= -tol))
+        values, u = np.linalg.eigh(cov)
+        is_semidefinite = bool(np.all(values >= -tol))
         values = np.abs(values)
     else:
-        vectors, values, right = np.linalg.svd(cov)
-        sound = np.allclose((right.T * values) @ right, cov, rtol=tol, atol=tol)
-    if not sound and check_valid != "ignore":
+        u, values, vh = np.linalg.svd(cov)
+        is_semidefinite = np.allclose((vh.T * values) @ vh, cov, rtol=tol, atol=tol)
+    if not is_semidefinite and check_valid != "ignore":
         message = "covariance is not symmetric positive-semidefinite."
         if check_valid == "raise":
             raise ValueError(message)
         callers.warn(message, RuntimeWarning)
-    return (vectors * np.sqrt(values)).T.astype(dtype)
+    return (u * np.sqrt(values)).T.astype(dtype)

@@ -1,4 +1,4 @@
-"""Choosing and putting into random order: permutations are the order of random keys."""
+"""Random choices and permutations: a permutation is the sorted order of random keys."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from clarray.random.uniform import Uniform
 
 __all__ = ["Orders"]
 
-_MANY = 1 << 16  # of more than this few are chosen without putting all into order
+_LARGE_POPULATION = 1 << 16  # a small sample of a larger population is chosen without permuting the population
 
 
 @with_boundaries
 class Orders(Uniform):
-    """Choose entries, and put entries into random order."""
+    """Choose entries, and permute entries."""
 
-    def _keys(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Random numbers of 64 bits: among n of them two are equal with a probability below n**2 / 2**65."""
-        return wrap(nodes.words(self._bit_generator.take, shape, nodes.UINT64))
+    def _random_keys(self, shape: tuple[int, ...]) -> DeviceArray:
+        """Draw random keys of 64 bits: two of n keys are equal with a probability below n**2 / 2**65."""
+        return wrap(nodes.draw_words(self._bit_generator.take, shape, nodes.UINT64))
 
-    def _order(self, count: int) -> DeviceArray:
-        """The numbers below `count` in random order."""
-        return argsort(self._keys((count,)), kind="stable")
+    def _random_order(self, count: int) -> DeviceArray:
+        """Return the integers below `count` in random order."""
+        return argsort(self._random_keys((count,)), kind="stable")
 
     def permutation(self, x: Any, axis: int = 0) -> DeviceArray:
         """Return the integers below `x`, or a copy of an array's entries, in random order.
@@ -70,10 +70,10 @@ class Orders(Uniform):
         [0, 1, 2, 3, 4]
         """
         if isinstance(x, int | np.integer):
-            return self._order(max(int(x), 0))
+            return self._random_order(max(int(x), 0))
         array = entries(x)
         axis = normalize_axis_index(axis, array.ndim)
-        return taken(array, self._order(array.shape[axis]), axis)
+        return take_entries(array, self._random_order(array.shape[axis]), axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Put the entries of an array along an axis, or of a list, into random order, in place.
@@ -103,7 +103,7 @@ class Orders(Uniform):
         """
         if isinstance(x, DeviceArray | np.ndarray):
             axis = normalize_axis_index(axis, x.ndim)
-            order = self._order(x.shape[axis])
+            order = self._random_order(x.shape[axis])
             with hold_for(x):
                 x[...] = np.take(x, order.get() if isinstance(x, np.ndarray) else order, axis)
             return
@@ -112,7 +112,7 @@ class Orders(Uniform):
         count = len(x)
         if not isinstance(x, MutableSequence):
             raise TypeError(f"'{type(x).__name__}' object does not support item assignment")
-        x[:] = [x[k] for k in self._order(count).tolist()]
+        x[:] = [x[k] for k in self._random_order(count).tolist()]
 
     @one_hold("out")
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> DeviceArray:
@@ -153,18 +153,18 @@ class Orders(Uniform):
         if out is not None and out.shape != array.shape:
             raise ValueError("out must have the same shape as x")
         if axis is None:
-            order = self._order(array.size)
+            order = self._random_order(array.size)
         else:
             axis = normalize_axis_index(axis, array.ndim)
-            order = argsort(self._keys(array.shape), axis, kind="stable")
+            order = argsort(self._random_keys(array.shape), axis, kind="stable")
         with hold_for(out):
             if axis is None:
-                made = take(array.reshape(-1), order).reshape(array.shape)
+                permuted = take(array.reshape(-1), order).reshape(array.shape)
             else:
-                made = take_along_axis(array, order, axis)
+                permuted = take_along_axis(array, order, axis)
             if out is None:
-                return made
-            out[...] = made
+                return permuted
+            out[...] = permuted
             return out
 
     def choice(
@@ -206,52 +206,52 @@ class Orders(Uniform):
         >>> rng.choice([10, 20, 30], size=4, p=[0, 1, 0]).tolist()
         [20, 20, 20, 20]
         """
-        shape = nodes.shape_of(size)
+        shape = nodes.as_size(size)
         count = math.prod(shape)
         array, population = _population(a, axis, count, single=size is None)
-        chances = None if p is None else _probabilities(p, population)
+        probabilities = None if p is None else _checked_probabilities(p, population)
         if replace and p is None and size is None:
-            number = int(self.integers(0, max(population, 1)))
-            return number if array is None else _entry(array, number, axis)
+            position = int(self.integers(0, max(population, 1)))
+            return position if array is None else _single_entry(array, position, axis)
         if replace:
-            chosen = self._with_replacement(population, chances, shape)
+            positions = self._choose_with_replacement(population, probabilities, shape)
         else:
             if count > population:
                 raise ValueError("Cannot take a larger sample than population when replace is False")
-            chosen = self._without(population, chances, count).reshape(shape)
+            positions = self._choose_without_replacement(population, probabilities, count).reshape(shape)
         if size is None:
-            return chosen.item() if array is None else _entry(array, chosen.item(), axis)
-        return chosen if array is None else taken(array, chosen, axis)
+            return positions.item() if array is None else _single_entry(array, positions.item(), axis)
+        return positions if array is None else take_entries(array, positions, axis)
 
-    def _with_replacement(self, population: int, p: DeviceArray | None, shape: tuple[int, ...]) -> DeviceArray:
+    def _choose_with_replacement(self, population: int, p: DeviceArray | None, shape: tuple[int, ...]) -> DeviceArray:
         if p is None:
             return self.integers(0, max(population, 1), shape)
         cumulated = cumsum(p)
         return searchsorted(cumulated / cumulated[-1], self.random(shape, p.dtype), side="right")
 
-    def _without(self, population: int, p: DeviceArray | None, count: int) -> DeviceArray:
+    def _choose_without_replacement(self, population: int, p: DeviceArray | None, count: int) -> DeviceArray:
         if p is None:
-            few = population > max(_MANY, 16 * count)
-            return self._few(population, count) if few else self._order(population)[:count]
+            few = population > max(_LARGE_POPULATION, 16 * count)
+            return self._choose_few(population, count) if few else self._random_order(population)[:count]
         if int((p > 0).sum()) < count:
             raise ValueError("Fewer non-zero entries in p than size")
-        # the first of exponential clocks of rates p to ring: the same as one choice after the other
+        # equivalent to one choice after the other: the smallest of exponential numbers with rates p
         clocks = Draw(self._bit_generator.take, p.shape, p.dtype).exponential()
         return argsort(clocks / p, kind="stable")[:count]
 
-    def _few(self, population: int, count: int) -> DeviceArray:
-        """Draw with replacement and keep what comes first; draw more where too many are equal."""
+    def _choose_few(self, population: int, count: int) -> DeviceArray:
+        """Draw with replacement and keep first occurrences. Draw more if too few draws are distinct."""
         tries = count + count // 8 + 16
         while True:
-            drawn = self.integers(0, population, tries)
-            _, first = unique(drawn, return_index=True)
-            if first.size >= count:
-                return take(drawn, sort(first)[:count])
+            draws = self.integers(0, population, tries)
+            _, first_occurrences = unique(draws, return_index=True)
+            if first_occurrences.size >= count:
+                return take(draws, sort(first_occurrences)[:count])
             tries *= 2
 
 
 def entries(x: Any, on_host: bool = False) -> Any:
-    """Return an array of a sequence's entries: on the device, but for dtypes that no device has.
+    """Return the entries of a sequence as a device array, or as an ndarray if no device has their dtype.
 
     Parameters
     ----------
@@ -264,18 +264,18 @@ def entries(x: Any, on_host: bool = False) -> Any:
     return host if on_host or not is_device_dtype(host.dtype) else as_array(host)
 
 
-def taken(array: Any, order: DeviceArray, axis: int) -> Any:
-    """Return entries of an array, where it is."""
+def take_entries(array: Any, order: DeviceArray, axis: int) -> Any:
+    """Return entries of an array, on the device or on the host as the array."""
     return no_number(take(array, order, axis)) if isinstance(array, DeviceArray) else array.take(order.get(), axis)
 
 
-def _entry(array: Any, number: int, axis: int) -> Any:
-    """Return a single entry: an element as NumPy's scalar."""
+def _single_entry(array: Any, number: int, axis: int) -> Any:
+    """Return a single entry of an array: a NumPy scalar if the array has one axis."""
     return array[number] if array.ndim == 1 else entries(array.take(number, axis))
 
 
 def _population(a: Any, axis: int, count: int, single: bool) -> tuple[Any, int]:
-    """Return the array that is chosen from, if it is one, and the number of its entries."""
+    """Return the array to choose from (None for integers below `a`) and the number of its entries."""
     if not isinstance(a, int | np.integer):
         array = entries(a, on_host=single)
         if array.ndim:
@@ -292,21 +292,21 @@ def _population(a: Any, axis: int, count: int, single: bool) -> tuple[Any, int]:
     return None, max(population, 0)
 
 
-def _probabilities(p: Any, population: int) -> DeviceArray:
-    """The argument `p` on the device, checked as NumPy checks it."""
-    known: Any = p if isinstance(p, DeviceArray) else np.asarray(p)
-    single = isinstance(p, DeviceArray) and p.dtype == np.float32
-    chances = known if single else known.astype(FLOAT64)
-    if chances.ndim != 1:
+def _checked_probabilities(p: Any, population: int) -> DeviceArray:
+    """Check the argument `p` as NumPy does, and upload it to the device."""
+    argument: Any = p if isinstance(p, DeviceArray) else np.asarray(p)
+    is_float32 = isinstance(p, DeviceArray) and p.dtype == np.float32
+    probabilities = argument if is_float32 else argument.astype(FLOAT64)
+    if probabilities.ndim != 1:
         raise ValueError("p must be 1-dimensional")
-    if chances.size != population:
+    if probabilities.size != population:
         raise ValueError("a and p must have same size")
-    total = float(chances.sum())
+    total = float(probabilities.sum())
     if math.isnan(total):
         raise ValueError("Probabilities contain NaN")
-    if bool((chances < 0).any()):
+    if bool((probabilities < 0).any()):
         raise ValueError("Probabilities are not non-negative")
-    spacing = max(np.finfo(d).eps for d in (FLOAT64, known.dtype) if d.kind == "f")
-    if abs(total - 1) > math.sqrt(spacing):
+    epsilon = max(np.finfo(d).eps for d in (FLOAT64, argument.dtype) if d.kind == "f")
+    if abs(total - 1) > math.sqrt(epsilon):
         raise ValueError("Probabilities do not sum to 1. See Notes section of docstring for more information.")
-    return creation.array(chances)
+    return creation.array(probabilities)

@@ -1,14 +1,14 @@
-"""Draws without ``size``: Python's numbers, as NumPy's generators give them.
+"""Draws without ``size``: Python scalars, as NumPy's generators return.
 
-One launch computes a number and those that the next calls with the same arguments will give. A draw is a function of
-the generator's counter, so a number computed ahead is right as long as the counter is where it was computed for,
-whatever has been drawn in between.
+One launch computes a batch: the scalar of this call and the scalars of later calls with the same arguments. A draw is a
+function of the generator's counter. So a prefetched scalar is valid for the counter that it was computed for, whatever
+has been drawn in between.
 
-    rng.normal(0, 1)  --  computed for this counter?  --yes-->  the number; the counter moves behind its blocks
+    rng.normal(0, 1)  --  prefetched for this counter?  --yes-->  return it and advance the counter by its blocks
                               |
                               no
                               v
-                          the next 16 such numbers, four times as many each time, in one launch
+                          launch the next batch: 16 scalars, then four times as many each time
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from clarray._core.device_array import DeviceArray, no_number
 from clarray.random.bit_generator import STREAM_BLOCKS, Philox4x32, State
 from clarray.random.nodes import Start
 
-__all__ = ["NumbersAhead", "gives_numbers"]
+__all__ = ["PrefetchedNumbers", "with_prefetched_scalars"]
 
-FIRST, LARGEST = 16, 1024  # numbers of a launch
-KEPT = 64  # argument lists whose numbers are kept
-NEAR_END = 2**16  # blocks before the end of a stream, where a call may go on in the next one
-# Types of arguments that say which numbers a call draws.
-_PLAIN = frozenset((int, float, bool, str, type, type(np.dtype(bool)), type(None), *np.sctypeDict.values()))
+SMALLEST_BATCH, LARGEST_BATCH = 16, 1024  # scalars of a launch
+CAPACITY = 64  # argument lists whose batches are cached
+NEAR_END = 2**16  # blocks before the end of a stream: a call this close to the end may continue in the next stream
+# Types of arguments whose values are part of the cache key.
+_HASHABLE_TYPES = frozenset((int, float, bool, str, type, type(np.dtype(bool)), type(None), *np.sctypeDict.values()))
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class _Numbers(NamedTuple):
-    """Numbers computed ahead: number i is that of the counter ``first + i * blocks``."""
+class _Batch(NamedTuple):
+    """Prefetched scalars of one launch. Scalar i belongs to the counter ``first + i * blocks``."""
 
     key: int
     first: int
@@ -45,9 +45,9 @@ class _Numbers(NamedTuple):
 
 
 class _SpacedBlocks:
-    """Stands for a bit generator of which every call of a method takes `blocks` blocks.
+    """Bit generator for a batch of calls: element i of each draw starts `i * blocks` blocks after the first call.
 
-    Element i of each of the method's draws begins where that draw of call i would.
+    So element i of the batch equals the scalar of call i, if every call takes `blocks` blocks.
     """
 
     def __init__(self, state: State, blocks: int) -> None:
@@ -56,90 +56,100 @@ class _SpacedBlocks:
         self.taken = 0
 
     def take(self, blocks: int) -> Start:
-        key, block, stream = self._start
+        key, first_block, stream = self._start
         self.taken += 1
-        return Start(key, block + self.taken - 1, stream, self._blocks)
+        return Start(key, first_block + self.taken - 1, stream, self._blocks)
 
 
-class NumbersAhead:
-    """The numbers that a generator has computed ahead, by method and arguments."""
+class _Call(NamedTuple):
+    """A call of a generator's method without ``size``."""
+
+    method: Callable[..., Any]
+    args: Any
+    kwargs: Any
+    dtype: Any
+
+
+class PrefetchedNumbers:
+    """Cache of a generator's prefetched scalars, by method and arguments."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Any, _Numbers] = {}
+        self._batches: dict[Any, _Batch] = {}
 
     def next(self, source: Any, key: Any, method: Callable[..., Any], args: Any, kwargs: Any, dtype: Any) -> Any:
-        """Return the next number of a method of `source` with these arguments, for which `key` stands."""
+        """Return the next scalar of a method of `source`. `key` identifies the method and its arguments."""
         bits: Philox4x32 = source._bit_generator
         while True:
             state = bits._state
-            numbers = self._numbers.get(key)
-            if numbers is not None and numbers[0] == state[0]:
-                stream_key, first, blocks, values = numbers
-                at, rest = divmod(state[1] - first, blocks)
-                if not rest and 0 <= at < len(values):
+            batch = self._batches.get(key)
+            if batch is not None and batch[0] == state[0]:
+                stream_key, first, blocks, values = batch
+                position, remainder = divmod(state[1] - first, blocks)
+                if not remainder and 0 <= position < len(values):
                     if bits._replace(state, State(stream_key, state[1] + blocks)):
-                        return values[at]
+                        return values[position]
                     continue
             if state.counter % STREAM_BLOCKS > STREAM_BLOCKS - NEAR_END:
-                return _as_number(method(source, *args, **kwargs), dtype)
-            self._compute(type(source), state, key, method, args, kwargs, dtype)
+                return _as_scalar(method(source, *args, **kwargs), dtype)
+            self._compute(type(source), state, key, _Call(method, args, kwargs, dtype))
 
-    def _compute(
-        self, kind: type, state: State, key: Any, method: Callable[..., Any], args: Any, kwargs: Any, dtype: Any
-    ) -> None:
-        before = self._numbers.get(key)
-        count, blocks = (FIRST, 1) if before is None else (min(4 * len(before.values), LARGEST), before.blocks)
+    def _compute(self, source_type: type, state: State, key: Any, call: _Call) -> None:
+        """Compute and cache the batch of a call that starts at `state`."""
+        previous = self._batches.get(key)
+        count, blocks = SMALLEST_BATCH, 1
+        if previous is not None:
+            count, blocks = min(4 * len(previous.values), LARGEST_BATCH), previous.blocks
         while True:
             spaced = _SpacedBlocks(state, blocks)
-            source: Any = object.__new__(kind)
+            source: Any = object.__new__(source_type)
             source._bit_generator = spaced
-            array = method(source, *args, size=count, **kwargs)
+            array = call.method(source, *call.args, size=count, **call.kwargs)
             if spaced.taken == blocks:
                 break
             blocks = spaced.taken
-        if len(self._numbers) >= KEPT:
-            self._numbers.clear()
-        self._numbers[key] = _Numbers(*state, blocks, _as_numpys(array.get(), dtype))
+        if len(self._batches) >= CAPACITY:
+            self._batches.clear()
+        self._batches[key] = _Batch(*state, blocks, _as_numpy_scalars(array.get(), call.dtype))
 
 
-def _as_numpys(values: np.ndarray, dtype: Any) -> list[Any]:
-    """Return Python's numbers, as NumPy does but for integers of NumPy's dtypes."""
+def _as_numpy_scalars(values: np.ndarray, dtype: Any) -> list[Any]:
+    """Return a list of Python scalars, or of NumPy scalars if `dtype` is one of NumPy's integer dtypes."""
     return list(values) if values.dtype.kind in "biu" and dtype not in (None, int, bool) else values.tolist()
 
 
-def gives_numbers(method: Method) -> Method:
-    """Decorator: a method of a generator that gives a number where neither ``size`` nor ``out`` is given."""
+def with_prefetched_scalars(method: Method) -> Method:
+    """Decorator: return a prefetched scalar from calls of a generator's method without ``size`` and ``out``."""
     name = method.__name__
     parameters = signature(method).parameters
     names = [*parameters][1:]
-    at = names.index("size")
+    size_position = names.index("size")
     standard = parameters["dtype"].default if name == "integers" else None
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        more: Any = ()
-        if kwargs or len(args) > at:
-            kwargs |= zip(names[at:], args[at:], strict=False)
-            args = args[:at]
+        keyword_arguments: Any = ()
+        if kwargs or len(args) > size_position:
+            kwargs |= zip(names[size_position:], args[size_position:], strict=False)
+            args = args[:size_position]
             kwargs = {n: value for n, value in kwargs.items() if value is not None or n not in ("size", "out")}
             if "size" in kwargs or "out" in kwargs:
-                made = method(self, *args, **kwargs)
-                return no_number(made) if type(made) is DeviceArray else made
-            more = *kwargs.values(), *kwargs
+                array = method(self, *args, **kwargs)
+                return no_number(array) if type(array) is DeviceArray else array
+            keyword_arguments = *kwargs.values(), *kwargs
         dtype = kwargs.get("dtype", standard)
-        given = (*args, *more) if more else args
-        types = (*map(type, given),)
-        if not _PLAIN.issuperset(types):
-            return _as_number(method(self, *args, **kwargs), dtype)
-        # types, as NumPy does not take 2.0 for an integer, and signs of zeros
-        key = name, given, types, None if all(given) else str(given)
-        return self._ahead.next(self, key, method, args, kwargs, dtype)
+        arguments = (*args, *keyword_arguments) if keyword_arguments else args
+        types = (*map(type, arguments),)
+        if not _HASHABLE_TYPES.issuperset(types):
+            return _as_scalar(method(self, *args, **kwargs), dtype)
+        # The key has the types, because NumPy refuses 2.0 as an integer, and the text for the signs of zeros.
+        key = name, arguments, types, None if all(arguments) else str(arguments)
+        return self._prefetched.next(self, key, method, args, kwargs, dtype)
 
     return call  # type: ignore[return-value]
 
 
-def _as_number(made: Any, dtype: Any) -> Any:
-    """Return the number that a draw of scalar parameters is; an array as it is."""
-    if isinstance(made, DeviceArray) and not made.shape:
-        return _as_numpys(made.get().reshape(1), dtype)[0]
-    return made
+def _as_scalar(drawn: Any, dtype: Any) -> Any:
+    """Convert a draw without axes to a scalar, and return any other draw unchanged."""
+    if isinstance(drawn, DeviceArray) and not drawn.shape:
+        return _as_numpy_scalars(drawn.get().reshape(1), dtype)[0]
+    return drawn

@@ -16,7 +16,7 @@ from clarray._engine.expr.node import Node, Shape
 from clarray._engine.ops.dtypes import DTYPES
 from clarray.random import nodes
 from clarray.random.draws import Source, _numpy, result_shape
-from clarray.random.single_numbers import gives_numbers
+from clarray.random.single_numbers import with_prefetched_scalars
 
 __all__ = ["Uniform"]
 
@@ -25,7 +25,7 @@ __all__ = ["Uniform"]
 class Uniform(Source):
     """Draw uniform numbers and bytes."""
 
-    @gives_numbers
+    @with_prefetched_scalars
     @one_hold("out")
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw floats from the uniform distribution over [0, 1).
@@ -62,7 +62,7 @@ class Uniform(Source):
         draw = self._draw("random", (), size, dtype, out)
         return draw.result(draw.unit())
 
-    @gives_numbers
+    @with_prefetched_scalars
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw floats from the uniform distribution over [low, high).
 
@@ -111,7 +111,7 @@ class Uniform(Source):
                 raise ValueError("high - low < 0")
         return draw.result(draw.unit() * width + start)
 
-    @gives_numbers
+    @with_prefetched_scalars
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> DeviceArray:
@@ -150,17 +150,17 @@ class Uniform(Source):
         """
         if high is None:
             low, high = 0, low
-        wanted = _integer_dtype(dtype)
+        integer_kind = _integer_dtype(dtype)
         bounds = [_bound(b) for b in (low, high)]
-        _check_bounds(bounds, wanted, endpoint)
-        wide = nodes.UINT32 if wanted.itemsize <= 4 else nodes.UINT64
+        _check_bounds(bounds, integer_kind, endpoint)
+        wide = nodes.UINT32 if integer_kind.itemsize <= 4 else nodes.UINT64
         arrays = [b for b in bounds if not isinstance(b, int)]
-        shape = result_shape(tuple(_placed(b, wide) for b in arrays), size)
+        shape = result_shape(tuple(_bound_on_device(b, wide) for b in arrays), size)
         if arrays:
-            start, last = (_placed(b, wide) for b in (bounds[0], _last(bounds[1], wide, endpoint)))
-            return _drawn_between(self._bit_generator.take, shape, start, last, wanted)
+            start, last = (_bound_on_device(b, wide) for b in (bounds[0], _inclusive_bound(bounds[1], wide, endpoint)))
+            return _draw_between(self._bit_generator.take, shape, start, last, integer_kind)
         first, end = int(low), int(high)
-        return _drawn_from(self._bit_generator.take, shape, first, end - first + endpoint, wanted)
+        return _draw_range(self._bit_generator.take, shape, first, end - first + endpoint, integer_kind)
 
     def bytes(self, length: Any) -> bytes:
         """Draw random bytes.
@@ -190,7 +190,7 @@ class Uniform(Source):
         length = c_integer(length)
         if length < 0:
             raise ValueError("negative dimensions are not allowed")
-        words = wrap(nodes.words(self._bit_generator.take, (-(-length // 4),), nodes.UINT32))
+        words = wrap(nodes.draw_words(self._bit_generator.take, (-(-length // 4),), nodes.UINT32))
         return words.get().astype("<u4").tobytes()[:length]
 
 
@@ -200,19 +200,19 @@ Bound = int | np.ndarray | DeviceArray
 
 
 def _integer_dtype(dtype: Any) -> np.dtype:
-    wanted = np.dtype(dtype)
-    if not wanted.isnative:
+    resolved = np.dtype(dtype)
+    if not resolved.isnative:
         raise ValueError(
             "Providing a dtype with a non-native byteorder is not supported. If you require platform-independent "
             "byteorder, call byteswap when required."
         )
-    if wanted not in DTYPES or wanted.kind not in "biu":
-        raise TypeError(f"Unsupported dtype {wanted!r} for integers")
-    return wanted
+    if resolved not in DTYPES or resolved.kind not in "biu":
+        raise TypeError(f"Unsupported dtype {resolved!r} for integers")
+    return resolved
 
 
 def _bound(value: Any) -> Bound:
-    """A bound as an integer, or as an array of the host's or the device's."""
+    """Convert a bound to an integer, a device array or an ndarray."""
     if isinstance(value, DeviceArray):
         return value
     array = np.asarray(value)
@@ -220,7 +220,7 @@ def _bound(value: Any) -> Bound:
 
 
 def _check_bounds(bounds: list[Bound], dtype: np.dtype, endpoint: bool) -> None:
-    """Let NumPy judge the extremes, then compare element for element."""
+    """Raise NumPy's error for invalid bounds: NumPy checks the extremes, then each pair of elements is compared."""
     if any(b.size == 0 for b in bounds if not isinstance(b, int)):
         return
     for extreme in ("min", "max"):
@@ -233,17 +233,17 @@ def _check_bounds(bounds: list[Bound], dtype: np.dtype, endpoint: bool) -> None:
             raise ValueError("low > high" if endpoint else "low >= high")
 
 
-def _last(high: Bound, wide: np.dtype, endpoint: bool) -> Bound:
-    """The largest integer that may be drawn, modulo the range of `wide`."""
+def _inclusive_bound(high: Bound, wide: np.dtype, endpoint: bool) -> Bound:
+    """Return the largest integer that may be drawn, modulo the range of `wide`."""
     if endpoint:
         return high
     if isinstance(high, int):
         return high - 1
-    return _placed(high, wide) - 1
+    return _bound_on_device(high, wide) - 1
 
 
-def _placed(bound: Bound, wide: np.dtype) -> DeviceArray:
-    """A bound on the device, modulo the range of `wide`."""
+def _bound_on_device(bound: Bound, wide: np.dtype) -> DeviceArray:
+    """Upload a bound to the device, modulo the range of `wide`."""
     if isinstance(bound, DeviceArray):
         return wrap(ufunc_calls.cast(bound._node, wide))
     host = np.asarray(bound)
@@ -254,31 +254,33 @@ def _placed(bound: Bound, wide: np.dtype) -> DeviceArray:
     return wrap(scalar_node(int(host) % 2 ** (8 * wide.itemsize), wide))
 
 
-def _drawn_from(take: nodes.Take, shape: Shape, first: int, count: int, dtype: np.dtype) -> DeviceArray:
-    """Integers of ``first, first + 1, ...``, `count` of them."""
+def _draw_range(take: nodes.Take, shape: Shape, first: int, count: int, dtype: np.dtype) -> DeviceArray:
+    """Draw integers from the range of `count` integers that starts with `first`."""
     word = nodes.UINT32 if count <= 2**32 else nodes.UINT64
     limit = 2 ** (8 * word.itemsize)
-    bound, least = (scalar_node(x, word) for x in (count % limit, (limit - count) % count))
-    drawn = nodes.words(take, shape, word) if count == limit else nodes.bounded(take, shape, bound, least)
-    return _moved(drawn, first, dtype)
+    bound, threshold = (scalar_node(x, word) for x in (count % limit, (limit - count) % count))
+    offsets = (
+        nodes.draw_words(take, shape, word) if count == limit else nodes.draw_bounded(take, shape, bound, threshold)
+    )
+    return _shift_offsets(offsets, first, dtype)
 
 
-def _drawn_between(
+def _draw_between(
     take: nodes.Take, shape: Shape, start: DeviceArray, last: DeviceArray, dtype: np.dtype
 ) -> DeviceArray:
-    """Integers from `start` to `last`, both included and of the words' dtype."""
+    """Draw integers from `start` to `last` inclusive, two arrays in the dtype of the random words."""
     count = last - start + 1
-    least = (0 - count) % count
-    return _moved(nodes.bounded(take, shape, count._node, least._node), start, dtype)
+    threshold = (0 - count) % count
+    return _shift_offsets(nodes.draw_bounded(take, shape, count._node, threshold._node), start, dtype)
 
 
-def _moved(drawn: Node, start: int | DeviceArray, dtype: np.dtype) -> DeviceArray:
-    """``start + drawn`` in an integer dtype, modulo its range."""
+def _shift_offsets(offsets: Node, start: int | DeviceArray, dtype: np.dtype) -> DeviceArray:
+    """Return ``start + offsets`` in an integer dtype, modulo its range."""
     wide = nodes.UINT32 if dtype.itemsize <= 4 else nodes.UINT64
-    moved = wrap(ufunc_calls.cast(drawn, wide))
+    shifted = wrap(ufunc_calls.cast(offsets, wide))
     if isinstance(start, int):
         start %= 2 ** (8 * wide.itemsize)
     if not isinstance(start, int) or start:
-        moved = moved + start
-    made: DeviceArray = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(moved._node, dtype))
-    return made
+        shifted = shifted + start
+    integers: DeviceArray = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(shifted._node, dtype))
+    return integers

@@ -52,7 +52,7 @@ def words(bits: Philox4x32, count: int) -> np.ndarray:
 @pytest.fixture
 def far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions are counted in 64 bits, as in draws of 2^31 numbers."""
-    monkeypatch.setattr(drawing, "NEAR", 0)
+    monkeypatch.setattr(drawing, "LIMIT_OF_32_BITS", 0)
 
 
 @pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)

@@ -99,7 +99,7 @@ PARAMETERS: dict[str, tuple[Any, ...]] = {
 METHODS = sorted(
     name
     for name, method in inspect.getmembers(clarray.random.Generator, callable)
-    # a boundary around `gives_numbers` around the method itself
+    # a boundary around `with_prefetched_scalars` around the method itself
     if hasattr(getattr(method, "__wrapped__", None), "__wrapped__") and "size" in inspect.signature(method).parameters
 )
 
@@ -183,10 +183,10 @@ def test_few_launches() -> None:
 
 
 def test_few_argument_lists_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single_numbers, "KEPT", 3)
+    monkeypatch.setattr(single_numbers, "CAPACITY", 3)
     theirs, ours = (clarray.random.default_rng(5) for _ in range(2))
     assert [ours.normal(k % 5) for k in range(30)] == [theirs.normal(k % 5, size=()).item() for k in range(30)]
-    assert len(ours._ahead._numbers) <= 3
+    assert len(ours._prefetched._batches) <= 3
 
 
 def test_a_waiting_number_as_a_parameter() -> None:
