@@ -28,7 +28,7 @@ from clarray.dask.backend import zeros as zeros
 __all__ = ["ClarrayBackend", "arange", "default_rng", "empty", "full", "ones", "register", "zeros"]
 
 if _find_spec("distributed") is not None:
-    from clarray.dask import messages as messages  # how arrays travel
+    from clarray.dask import messages as messages  # registers the serialization of arrays
     from clarray.dask.cluster import LocalOpenCLCluster as LocalOpenCLCluster
     from clarray.dask.worker import OpenCLNanny as OpenCLNanny
     from clarray.dask.worker import OpenCLPlugin as OpenCLPlugin

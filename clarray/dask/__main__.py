@@ -13,7 +13,7 @@ from clarray.dask.cluster import device_indices
 from clarray.dask.worker import OpenCLNanny
 
 
-def parsed(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m clarray.dask", description=__doc__)
     parser.add_argument("command", choices=["worker"])
@@ -31,37 +31,37 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-async def serve(options: argparse.Namespace) -> int:
-    """Run the workers until they end, or this process is asked to."""
-    wanted = None if options.devices is None else options.devices.split(",")
-    part = options.device_memory_limit
-    shared: dict[str, Any] = {
-        "device_memory_limit": float(part) if part.replace(".", "", 1).isdigit() else part,
+async def run_workers(options: argparse.Namespace) -> int:
+    """Run the workers until they finish or this process gets a signal to end."""
+    devices = None if options.devices is None else options.devices.split(",")
+    memory_limit = options.device_memory_limit
+    common_options: dict[str, Any] = {
+        "device_memory_limit": float(memory_limit) if memory_limit.replace(".", "", 1).isdigit() else memory_limit,
         **{key: getattr(options, key) for key in ("nthreads", "memory_limit", "local_directory", "host", "interface")},
         **{key: getattr(options, key) for key in ("scheduler_file", "death_timeout")},
     }
     nannies = []
-    for number, index in enumerate(device_indices(wanted)):
+    for number, index in enumerate(device_indices(devices)):
         name = f"{options.name}-{number}" if options.name else None
-        nannies.append(OpenCLNanny(options.scheduler, name=name, devices=[index], **shared))
-    ended = asyncio.gather(*(_whole_life(nanny) for nanny in nannies))
-    asked = asyncio.create_task(wait_for_signals())
-    await asyncio.wait([ended, asked], return_when=asyncio.FIRST_COMPLETED)
-    if asked.done():
+        nannies.append(OpenCLNanny(options.scheduler, name=name, devices=[index], **common_options))
+    all_finished = asyncio.gather(*(_run_until_finished(nanny) for nanny in nannies))
+    signalled = asyncio.create_task(wait_for_signals())
+    await asyncio.wait([all_finished, signalled], return_when=asyncio.FIRST_COMPLETED)
+    if signalled.done():
         await asyncio.gather(*(nanny.close() for nanny in nannies))
-    asked.cancel()
-    await ended
+    signalled.cancel()
+    await all_finished
     return 0
 
 
-async def _whole_life(nanny: OpenCLNanny) -> None:
+async def _run_until_finished(nanny: OpenCLNanny) -> None:
     await nanny
     await nanny.finished()
 
 
 def main() -> int:
-    """Run the command that the first argument names."""
-    return asyncio.run(serve(parsed(sys.argv[1:])))
+    """Run the command line."""
+    return asyncio.run(run_workers(parse_arguments(sys.argv[1:])))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What Dask knows of clarray: the functions of its tables, and what ``array.backend: clarray`` means."""
+"""Register clarray with Dask: the functions of its dispatch tables, and the backend ``array.backend: clarray``."""
 
 from __future__ import annotations
 
@@ -22,36 +22,38 @@ __all__ = ["ClarrayBackend", "arange", "default_rng", "empty", "full", "ones", "
 to_clarray = Dispatch("to_clarray_dispatch")
 
 
-def _as_it_is(data: DeviceArray) -> DeviceArray:
+def _same_array(data: DeviceArray) -> DeviceArray:
     return data
 
 
-def _copied(data: Any) -> DeviceArray:
-    """A copy, also where the memory could be shared: expressions of shared memory are not fused."""
+def _copy_to_device(data: Any) -> DeviceArray:
+    """Copy to the device even if the memory could be shared: expressions of shared memory are not fused."""
     return clarray.array(data)
 
 
-to_clarray.register(DeviceArray, _as_it_is)
-to_clarray.register(object, _copied)
+to_clarray.register(DeviceArray, _same_array)
+to_clarray.register(object, _copy_to_device)
 
 
 def _asnumpy(data: DeviceArray, **kwargs: Any) -> np.ndarray:
     return clarray.asnumpy(data)
 
 
-def _number_of_elements(x: DeviceArray, axis: Any = None, keepdims: bool = False, dtype: Any = float, **_: Any) -> Any:
-    """Count as a reduction does: per place of what is left of the shape."""
+def _count_elements(x: DeviceArray, axis: Any = None, keepdims: bool = False, dtype: Any = float, **_: Any) -> Any:
+    """Return the number of reduced elements, in the shape of a reduction's result."""
     axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
-    number = np.dtype(dtype).type(prod(x.shape[each] for each in axes))
-    left = tuple(1 if each in axes else n for each, n in enumerate(x.shape) if keepdims or each not in axes)
-    return clarray.full_like(x, number, shape=left, dtype=dtype) if left else number
+    count = np.dtype(dtype).type(prod(x.shape[dimension] for dimension in axes))
+    result_shape = tuple(
+        1 if dimension in axes else n for dimension, n in enumerate(x.shape) if keepdims or dimension not in axes
+    )
+    return clarray.full_like(x, count, shape=result_shape, dtype=dtype) if result_shape else count
 
 
-def _number_of_numbers(x: DeviceArray, **kwargs: Any) -> Any:
+def _count_without_nan(x: DeviceArray, **kwargs: Any) -> Any:
     return clarray.sum(~clarray.isnan(x), **kwargs)
 
 
-TABLES: dict[Dispatch, Callable[..., Any]] = {
+IMPLEMENTATIONS: dict[Dispatch, Callable[..., Any]] = {
     dispatch.concatenate_lookup: clarray.concatenate,
     dispatch.take_lookup: clarray.take,
     dispatch.tensordot_lookup: clarray.tensordot,
@@ -59,8 +61,8 @@ TABLES: dict[Dispatch, Callable[..., Any]] = {
     dispatch.empty_lookup: clarray.empty,
     dispatch.divide_lookup: backends.np_divide,
     dispatch.percentile_lookup: backends.percentile,
-    dispatch.numel_lookup: _number_of_elements,
-    dispatch.nannumel_lookup: _number_of_numbers,
+    dispatch.numel_lookup: _count_elements,
+    dispatch.nannumel_lookup: _count_without_nan,
     dispatch.to_numpy_dispatch: _asnumpy,
     sizeof: results.nbytes,
 }
@@ -79,26 +81,26 @@ def register() -> None:
     'clarray'
     """
     chunk_types.register_chunk_type(DeviceArray)
-    for table, function in TABLES.items():
+    for table, function in IMPLEMENTATIONS.items():
         table.register(DeviceArray, function)
     backends.array_creation_dispatch.register_backend("clarray", ClarrayBackend())
     results.watch_tasks()
-    # The other method, "p2p", asks for the buffer of each piece, which an array of a device is not.
+    # The other method, "p2p", needs the buffer protocol, which device arrays lack.
     config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
 
 
 # Creation -----------------------------------------------------------------------------------------
 
 
-def _made(name: str, kwargs: dict[str, Any], *args: Any) -> da.Array:
-    """Call Dask's function with an array of clarray's as the pattern of its blocks."""
-    results.watch_tasks()  # two computations at the same time make Dask forget its callbacks
+def _create(name: str, kwargs: dict[str, Any], *args: Any) -> da.Array:
+    """Call Dask's creation function with a clarray array as the pattern of its chunks."""
+    results.watch_tasks()  # Dask drops its callbacks after two simultaneous computations
     pattern = "like" if name == "arange" else "meta"
     if kwargs.get(pattern) is None:
-        kwargs[pattern] = clarray.empty((0,))  # Dask converts a pattern of no axes, of which x[()] is a number
+        kwargs[pattern] = clarray.empty((0,))  # not 0-d: Dask indexes the pattern, and x[()] of a 0-d array is a scalar
     with config.set({"array.backend": "numpy"}):
-        made: da.Array = getattr(da, name)(*args, **kwargs)
-    return made if made.ndim else made.map_blocks(clarray.asarray, dtype=made.dtype)
+        array: da.Array = getattr(da, name)(*args, **kwargs)
+    return array if array.ndim else array.map_blocks(clarray.asarray, dtype=array.dtype)
 
 
 def ones(shape: Any, **kwargs: Any) -> da.Array:
@@ -121,7 +123,7 @@ def ones(shape: Any, **kwargs: Any) -> da.Array:
     >>> x.chunks, float(x.sum().compute())
     (((2, 2), (3, 3)), 24.0)
     """
-    return _made("ones", kwargs, shape)
+    return _create("ones", kwargs, shape)
 
 
 def zeros(shape: Any, **kwargs: Any) -> da.Array:
@@ -142,7 +144,7 @@ def zeros(shape: Any, **kwargs: Any) -> da.Array:
     >>> clarray.dask.zeros(4, chunks=2, dtype="int32").compute().tolist()
     [0, 0, 0, 0]
     """
-    return _made("zeros", kwargs, shape)
+    return _create("zeros", kwargs, shape)
 
 
 def empty(shape: Any, **kwargs: Any) -> da.Array:
@@ -163,7 +165,7 @@ def empty(shape: Any, **kwargs: Any) -> da.Array:
     >>> clarray.dask.empty((4, 6), chunks=(2, 3)).compute().shape
     (4, 6)
     """
-    return _made("empty", kwargs, shape)
+    return _create("empty", kwargs, shape)
 
 
 def full(shape: Any, fill_value: Any, **kwargs: Any) -> da.Array:
@@ -185,7 +187,7 @@ def full(shape: Any, fill_value: Any, **kwargs: Any) -> da.Array:
     >>> clarray.dask.full(4, 7, chunks=2).compute().tolist()
     [7, 7, 7, 7]
     """
-    return _made("full", kwargs, shape, fill_value)
+    return _create("full", kwargs, shape, fill_value)
 
 
 def arange(*args: Any, **kwargs: Any) -> da.Array:
@@ -208,7 +210,7 @@ def arange(*args: Any, **kwargs: Any) -> da.Array:
     >>> clarray.dask.arange(1, 6, chunks=2).compute().tolist()
     [1, 2, 3, 4, 5]
     """
-    return _made("arange", kwargs, *args)
+    return _create("arange", kwargs, *args)
 
 
 def default_rng(seed: Any = None) -> da.random.Generator:

@@ -15,7 +15,7 @@ from clarray.dask.worker import OpenCLNanny
 
 __all__ = ["LocalOpenCLCluster", "device_indices"]
 
-THREADS = 4  # of a worker on a CPU; NumPy's part of the work holds the interpreter's lock
+MAX_THREADS = 4  # of a worker on a CPU: NumPy's share of the work holds the interpreter's lock
 
 
 class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no annotations here
@@ -64,10 +64,10 @@ class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no anno
             raise ValueError("workers on devices are processes: leave out processes=False")
         indices = device_indices(devices)
         workers = len(indices) if n_workers is None else n_workers
-        listed = clarray.devices()
+        all_devices = clarray.devices()
         if threads_per_worker is None:
-            on_cpus = all(kind(listed[index].cl_device) == "cpu" for index in indices)
-            threads_per_worker = max(1, min(THREADS, CPU_COUNT // max(workers, 1))) if on_cpus else 1
+            on_cpus = all(kind(all_devices[index].cl_device) == "cpu" for index in indices)
+            threads_per_worker = max(1, min(MAX_THREADS, CPU_COUNT // max(workers, 1))) if on_cpus else 1
         if memory_limit == "auto":
             memory_limit = 1.0 / max(workers, 1)
         if isinstance(device_memory_limit, float) and device_memory_limit <= 1:
@@ -84,11 +84,13 @@ class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no anno
 
 
 def device_indices(devices: Sequence[Any] | None) -> list[int]:
-    """Give the places in `clarray.devices` of those that are asked for."""
-    listed = clarray.devices()
+    """Return the indices of the requested devices in `clarray.devices`."""
+    all_devices = clarray.devices()
     if devices is None:
         default = find_device(None)
-        chosen = [d for d in listed if kind(d.cl_device) == kind(default.cl_device) == "gpu"] or [default]
+        selected = [d for d in all_devices if kind(d.cl_device) == kind(default.cl_device) == "gpu"] or [default]
     else:
-        chosen = [find_device(each) for each in ([devices] if isinstance(devices, str | int | Device) else devices)]
-    return [listed.index(each) for each in chosen]
+        selected = [
+            find_device(device) for device in ([devices] if isinstance(devices, str | int | Device) else devices)
+        ]
+    return [all_devices.index(device) for device in selected]

@@ -1,6 +1,6 @@
-"""Arrays between workers and on a worker's disk: Dask's own serialization, which gives the memory away as it is.
+"""Serialization of arrays between workers and on a worker's disk, by Dask's own protocol, without copies.
 
-What arrives belongs to the array alone, so that expressions of it are fused; a pickle's buffers may be somebody's.
+A received array owns its memory, so its expressions are fused. The buffers of a pickle may have other owners.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import clarray
 from clarray import DeviceArray
 from clarray._core.pickling import incoming, outgoing
 
-__all__ = ["received", "sent"]
+__all__ = ["deserialize_array", "serialize_array"]
 
 
 @dask_serialize.register(DeviceArray)  # type: ignore[untyped-decorator]
-def sent(array: DeviceArray) -> tuple[dict[str, Any], list[memoryview]]:
-    """Give header and frames; of what is repeated along an axis, one."""
+def serialize_array(array: DeviceArray) -> tuple[dict[str, Any], list[memoryview]]:
+    """Return header and frames. Elements repeated along an axis (stride 0) are sent once."""
     if type(array) is not DeviceArray:
-        raise NotImplementedError("a subclass is pickled: its class matters")
-    once = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)] if array.size else array
-    host, layout = outgoing(once, copy=False)
+        raise NotImplementedError("a subclass is pickled: its class matters")  # Dask then pickles the array
+    unrepeated = array[tuple(slice(None) if stride else slice(1) for stride in array.strides)] if array.size else array
+    host, layout = outgoing(unrepeated, copy=False)
     return {"layout": layout, "shape": array.shape}, [host.view(np.uint8).data]
 
 
 @dask_deserialize.register(DeviceArray)  # type: ignore[untyped-decorator]
-def received(header: dict[str, Any], frames: list[Any]) -> DeviceArray:
-    """Make an array of what has arrived, on the current device."""
+def deserialize_array(header: dict[str, Any], frames: list[Any]) -> DeviceArray:
+    """Make an array from header and frames, on the current device."""
     dtype, shape, axes = header["layout"]
     frame = frames[0] if frames else b""
     if memoryview(frame).readonly:
         frame = bytearray(frame)
     array = incoming(frame, (dtype, tuple(shape), tuple(axes)), owned=True)
-    whole = tuple(header["shape"])
-    return array if whole == array.shape else clarray.broadcast_to(array, whole)
+    full_shape = tuple(header["shape"])
+    return array if full_shape == array.shape else clarray.broadcast_to(array, full_shape)

@@ -1,9 +1,9 @@
-"""A task's result is computed before the task ends: what is pending keeps the chunks alive that it is made of.
+"""Evaluate a task's result before the task ends. A pending result would keep the chunks of its operands alive.
 
-Dask asks for the size of each result: a worker of `distributed` in the task's own thread, as the task ends. So who asks
-for an array's size has it computed. Of what a container holds Dask asks a few only, and of an object's fields none: so
-the threads of workers that `OpenCLPlugin` has prepared compute whatever a result holds. The schedulers of a single
-process ask nobody, but call back after each task.
+A worker of `distributed` requests the size of each result in the task's own thread, as the task ends. So `nbytes`
+evaluates the array. Dask samples only a few elements of a container and no fields of an object. So the threads of
+workers that `OpenCLPlugin` has prepared evaluate all arrays that a result holds. The schedulers of a single process
+request no sizes, but they call back after each task.
 """
 
 from __future__ import annotations
@@ -24,12 +24,22 @@ from clarray._core.device_array import is_number
 
 __all__ = ["arrays_within", "compact", "compute", "nbytes", "watch_executor", "watch_tasks"]
 
-OBJECTS = 10_000  # that are looked into, lists, tuples, dicts and sets aside: one may lead to all that a program has
-WORTHWHILE = 1 << 16  # bytes that a part keeps, below which it is not copied
-PLAIN = {bool, int, float, complex, str, bytes, type(None)}  # lists of a million of them take no time
+MAX_OBJECTS = (
+    10_000  # to search for arrays, other than lists, tuples, dicts and sets: an object may refer to the whole program
+)
+MIN_COMPACTED_BYTES = 1 << 16  # of memory: a view of smaller memory is not copied
+SCALARS = {
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+}  # containers of scalars only are skipped, for lists of a million numbers
 CONTAINERS = (list, tuple, dict, set, frozenset)
-# What leads from a result to the program that made it.
-ELSEWHERE = (
+# Types that refer from a result to the program that computed it.
+NOT_FOLLOWED = (
     type,
     types.ModuleType,
     types.FunctionType,
@@ -43,44 +53,44 @@ ELSEWHERE = (
 
 
 def nbytes(array: DeviceArray) -> int:
-    """Give the bytes that an array holds, and compute it; what is repeated along an axis counts once."""
+    """Evaluate an array and return its bytes. Elements repeated along an axis (stride 0) count once."""
     strides = array.strides
     return prod(extent if stride else 1 for extent, stride in zip(array.shape, strides, strict=True)) * array.itemsize
 
 
 def arrays_within(value: Any) -> Iterator[DeviceArray]:
-    """Give the arrays that a value holds, each once: in containers of any kind, in objects' fields, in these of these.
+    """Yield each array that a value holds, once: in containers, in fields of objects, and recursively.
 
-    Python's collector of garbage says what an object holds, as its type tells it: dataclasses and classes with slots,
-    named tuples, deques, arrays of objects of NumPy's, what libraries write in C.
+    Python's garbage collector lists the referents of an object, also of dataclasses, classes with slots, named tuples,
+    deques and classes written in C.
     """
     if isinstance(value, DeviceArray):
         yield value
         return
-    seen: set[int] = set()
-    left, todo = OBJECTS, deque([value])  # the nearest first
-    while todo:
-        each = todo.popleft()
-        if isinstance(each, np.ndarray):
-            todo += objects_of(each)
+    visited: set[int] = set()
+    remaining_objects, queue = MAX_OBJECTS, deque([value])  # breadth first
+    while queue:
+        candidate = queue.popleft()
+        if isinstance(candidate, np.ndarray):
+            queue += object_array_elements(candidate)
             continue
-        if not gc.is_tracked(each) or id(each) in seen:
-            continue  # a number or a text, or a container of these only
-        seen.add(id(each))
-        if isinstance(each, DeviceArray):
-            yield each
+        if not gc.is_tracked(candidate) or id(candidate) in visited:
+            continue  # a number or string, or a container of numbers and strings only
+        visited.add(id(candidate))
+        if isinstance(candidate, DeviceArray):
+            yield candidate
             continue
-        if not isinstance(each, CONTAINERS):
-            if not left or isinstance(each, ELSEWHERE):
+        if not isinstance(candidate, CONTAINERS):
+            if not remaining_objects or isinstance(candidate, NOT_FOLLOWED):
                 continue
-            left -= 1
-        held = gc.get_referents(each)
-        if not PLAIN.issuperset(map(type, held)):
-            todo += held
+            remaining_objects -= 1
+        referents = gc.get_referents(candidate)
+        if not SCALARS.issuperset(map(type, referents)):
+            queue += referents
 
 
-def objects_of(array: np.ndarray) -> list[Any]:
-    """Give what an array of objects holds, of which the collector does not know; of one with fields, these."""
+def object_array_elements(array: np.ndarray) -> list[Any]:
+    """Return the objects that an ndarray holds, which the garbage collector does not list, or its fields."""
     if not array.dtype.hasobject:
         return []
     if array.dtype.names:
@@ -89,27 +99,29 @@ def objects_of(array: np.ndarray) -> list[Any]:
 
 
 def compute(result: Any) -> None:
-    """Compute the arrays that a result holds."""
+    """Evaluate the arrays that a result holds."""
     for array in arrays_within(result):
         array.evaluate()
 
 
 def compact(result: Any) -> Any:
-    """Give the result itself, or where it is a small part of much larger memory, a copy that does not keep all of it.
+    """Return the result, or a copy if the result is a view of memory at least twice as large.
 
-    The rule is Dask's own for what it slices, which its layers of overlapping chunks pass by: borders would keep all of
-    the chunks that are spilled for want of memory.
+    Dask has the same rule for its slices, but does not apply it to overlapping chunks. The views of borders would keep
+    whole chunks alive, which could then not be spilled.
     """
     if type(result) is not DeviceArray:
         return result
-    own, memory = nbytes(result), result.evaluate()._node.memory
-    if memory is None or memory.nbytes < max(2 * own, WORTHWHILE):
+    own_bytes, memory = nbytes(result), result.evaluate()._node.memory
+    if memory is None or memory.nbytes < max(2 * own_bytes, MIN_COMPACTED_BYTES):
         return result
     if is_number(result):
         return result.reshape(1).copy()[0]
-    once = result[tuple(slice(None) if stride else slice(1) for stride in result.strides)] if own else result
-    made = once.copy().evaluate()
-    return made if made.shape == result.shape else broadcast_to(made, result.shape)
+    unrepeated = (
+        result[tuple(slice(None) if stride else slice(1) for stride in result.strides)] if own_bytes else result
+    )
+    compacted = unrepeated.copy().evaluate()
+    return compacted if compacted.shape == result.shape else broadcast_to(compacted, result.shape)
 
 
 def _after_task(key: Any, result: Any, dsk: Any, state: Any, worker_id: Any) -> None:
@@ -120,12 +132,12 @@ _CALLBACK = Callback(posttask=_after_task)
 
 
 def watch_tasks() -> None:
-    """Have Dask's schedulers of a single process compute each task's result; again and again makes no difference."""
+    """Register the callback that evaluates each task's result in schedulers of a single process. Idempotent."""
     _CALLBACK.register()
 
 
 def watch_executor(executor: Any) -> None:
-    """Have a worker's pool of threads or processes compute each task's result within the task.
+    """Make a worker's pool of threads or processes evaluate each task's result within the task.
 
     Parameters
     ----------
@@ -137,18 +149,18 @@ def watch_executor(executor: Any) -> None:
         return
 
     def computing(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return submit(_computed, function, *args, **kwargs)
+        return submit(_call_and_compute, function, *args, **kwargs)
 
     computing.computes = True  # type: ignore[attr-defined]
     executor.submit = computing
 
 
-def _computed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call what a worker has to be called, and compute the result that its message holds; runs in the task's thread."""
+def _call_and_compute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a worker's function in the task's thread, and evaluate the result that its message holds."""
     message = function(*args, **kwargs)
     if isinstance(message, dict) and message.get("op") == "task-finished":
-        began = time()
+        start = time()
         compute(message["result"])
         message["result"] = compact(message["result"])
-        message["stop"] += time() - began
+        message["stop"] += time() - start
     return message

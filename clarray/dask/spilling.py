@@ -1,9 +1,9 @@
-"""Where a worker keeps its tasks' results: on the device, then in host memory, then on disk.
+"""Spill the results of a worker's tasks from the device to host memory, and from there to disk.
 
-    device  ->  host  ->  disk     the least recently used go first
+    device  ->  host  ->  disk     the least recently used first
     the device's limit   a part of the worker's memory limit, as Dask's settings say
 
-On a device that works in host memory the first two are one.
+On a device that works in host memory, device and host are the same.
 """
 
 from __future__ import annotations
@@ -26,50 +26,50 @@ from clarray._engine.runtime import current_device
 from clarray._engine.runtime.private_files import NotPrivateError, keep_until_exit, temporary_folder
 from clarray.dask.results import arrays_within
 
-__all__ = ["DeviceSpillBuffer", "HostSpillBuffer", "storage"]
+__all__ = ["DeviceSpillBuffer", "HostSpillBuffer", "make_storage"]
 
-logger = logging.getLogger("distributed.spill")  # where Dask says what did not go to disk
+logger = logging.getLogger("distributed.spill")  # Dask's logger for results that could not be written to disk
 
 
 class HostSpillBuffer(SpillBuffer):  # type: ignore[misc] # Dask has no annotations here
-    """Dask's own, which gives back what spilling has freed: the process's memory is what Dask looks at."""
+    """Dask's buffer, which also releases the freed memory: Dask measures the memory of the process."""
 
     def evict(self) -> int:
-        """Write the result to disk that has not been used for longest; give its size, or -1 if it could not be."""
+        """Write the least recently used result to disk. Return its size, or -1 if it could not be written."""
         weight = int(super().evict())
         clarray.free_memory()
         return weight
 
 
-class OnHost:
-    """A result off the device: its pickle, and the elements of its arrays."""
+class SpilledResult:
+    """A result spilled to host memory: its pickle, and the elements of its arrays."""
 
     __slots__ = ("head", "buffers", "__weakref__")
 
     def __init__(self, value: Any) -> None:
-        found: list[pickle.PickleBuffer] = []
-        self.head = pickle.dumps(value, 5, buffer_callback=found.append)
-        self.buffers: list[Any] = found
+        buffers: list[pickle.PickleBuffer] = []
+        self.head = pickle.dumps(value, 5, buffer_callback=buffers.append)
+        self.buffers: list[Any] = buffers
 
     def value(self) -> Any:
-        """Give the result, on the device."""
+        """Load the result to the device."""
         return pickle.loads(self.head, buffers=self.buffers)
 
     def __reduce__(self) -> Any:
-        return _on_host, (self.head, self.buffers)
+        return _restore_spilled, (self.head, self.buffers)
 
     def __sizeof__(self) -> int:
         return len(self.head) + sum(memoryview(buffer).nbytes for buffer in self.buffers)
 
 
-def _on_host(head: bytes, buffers: list[Any]) -> OnHost:
-    made = object.__new__(OnHost)
-    made.head, made.buffers = head, buffers
-    return made
+def _restore_spilled(head: bytes, buffers: list[Any]) -> SpilledResult:
+    spilled = object.__new__(SpilledResult)
+    spilled.head, spilled.buffers = head, buffers
+    return spilled
 
 
 class DeviceSpillBuffer(HostSpillBuffer):
-    """Results on the device up to a limit; what goes beyond is moved to the host, and from there to disk.
+    """Hold results on the device up to a limit. Further results are spilled to the host, and from there to disk.
 
     Parameters
     ----------
@@ -89,16 +89,16 @@ class DeviceSpillBuffer(HostSpillBuffer):
 
     def _to_host(self, key: Any, value: Any) -> None:
         try:
-            held = OnHost(value)
-        except Exception:  # whatever is in the way of pickling
+            held = SpilledResult(value)
+        except Exception:  # pickling may raise any error
             logger.error("Cannot pickle %r: it stays on the device", key, exc_info=True)
             held = value
         else:
-            self._count("device-write", held)
+            self._count_transfer("device-write", held)
         super().__setitem__(key, held)
 
-    def _count(self, label: str, held: OnHost) -> None:
-        """Note a way between device and host as Dask notes those to disk and from there."""
+    def _count_transfer(self, label: str, held: SpilledResult) -> None:
+        """Count a transfer between device and host in Dask's metrics, as Dask counts transfers to and from disk."""
         self.cumulative_metrics[label, "count"] += 1
         self.cumulative_metrics[label, "bytes"] += sys.getsizeof(held)
 
@@ -114,8 +114,8 @@ class DeviceSpillBuffer(HostSpillBuffer):
         if key in self.device:
             return self.device[key]
         value = super().__getitem__(key)
-        if isinstance(value, OnHost):
-            self._count("device-read", value)
+        if isinstance(value, SpilledResult):
+            self._count_transfer("device-read", value)
             value = value.value()
             super().__delitem__(key)
             self.device[key] = value
@@ -137,21 +137,21 @@ class DeviceSpillBuffer(HostSpillBuffer):
         return len(self.device) + super().__len__()
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Give keys and results; those off the device stay there, and come as copies."""
+        """Yield keys and results. Spilled results stay spilled: copies of them are loaded."""
         for key, value in chain(list(self.device.items()), super().items()):
-            yield key, value.value() if isinstance(value, OnHost) else value
+            yield key, value.value() if isinstance(value, SpilledResult) else value
 
     def values(self) -> Iterator[Any]:
-        """Give the results, as `items` does."""
+        """Yield the results as in `items`."""
         return (value for _, value in self.items())
 
 
 def device_bytes(value: Any) -> int:
-    """Give the bytes that a result holds of devices' own memory, in whatever it holds its arrays."""
+    """Return the bytes of devices' own memory that the arrays of a result hold."""
     return sum(int(sizeof(x)) for x in arrays_within(value) if not x.device.capabilities.host_memory)
 
 
-def storage(worker_local_directory: str, memory_limit: int | None, device_limit: int | float) -> Any:
+def make_storage(worker_local_directory: str, memory_limit: int | None, device_limit: int | float) -> Any:
     """Make a worker's mapping of results for the device that it uses.
 
     Parameters
@@ -164,10 +164,10 @@ def storage(worker_local_directory: str, memory_limit: int | None, device_limit:
         Bytes of the device's own memory that results may take; up to 1 it is a part of what there is.
     """
     settings = dask.config.get("distributed.worker.memory")
-    part = settings["target"] or settings["spill"]
-    target = int(memory_limit * part) if memory_limit and part else sys.maxsize
+    fraction = settings["target"] or settings["spill"]
+    target = int(memory_limit * fraction) if memory_limit and fraction else sys.maxsize
     if current_device().capabilities.host_memory:
-        if not (memory_limit and part):
+        if not (memory_limit and fraction):
             return {}
         return HostSpillBuffer(_spill_folder(Path(worker_local_directory)), target)
     limit = clarray.memory_info().limit * device_limit if device_limit <= 1 else device_limit
@@ -175,7 +175,7 @@ def storage(worker_local_directory: str, memory_limit: int | None, device_limit:
 
 
 def _spill_folder(local: Path) -> str:
-    """Make a new private folder for pickles: Dask loads what it finds in one that is already there.
+    """Make a new private folder for pickles. Dask would load all files of an existing folder.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Workers that compute on one device each: a process, its device, and what memory it may take."""
+"""Workers that compute on one device each: a process, its device, and its memory limit."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ import clarray
 from clarray._engine.runtime import opened_devices
 from clarray.dask.backend import register
 from clarray.dask.results import watch_executor
-from clarray.dask.spilling import storage
+from clarray.dask.spilling import make_storage
 
 __all__ = ["OpenCLNanny", "OpenCLPlugin", "dask_setup"]
 
-_MILLISECONDS = 200  # between two looks at the process's memory: as often as Dask looks
+_CHECK_INTERVAL = 200  # in milliseconds, between checks of the process's memory: Dask's own interval
 
 
 class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotations here
@@ -43,7 +43,7 @@ class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotation
     name = "clarray"
 
     def setup(self, worker: Worker) -> None:
-        """Register arrays in the worker's process, and release memory that only waits for reuse.
+        """Register arrays in the worker's process, and release pooled memory above the limit.
 
         Dask calls this when the worker starts.
 
@@ -68,37 +68,37 @@ class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotation
         """
         register()
         for name, executor in worker.executors.items():
-            if name not in ("actor", "offload"):  # which run no tasks
+            if name not in ("actor", "offload"):  # these two run no tasks
                 watch_executor(executor)
         manager = worker.memory_manager
         pause, spill = manager.memory_pause_fraction, manager.memory_spill_fraction
         if not manager.memory_limit or worker.nanny is None:
-            return  # threads of a process that others use, too
-        shared = clarray.zeros(()).device.capabilities.host_memory
-        _check_room(worker.monitor.get_process_memory(), int(manager.memory_limit * (pause or 1.0)))
-        if shared:
+            return  # the worker is a thread of a shared process
+        uses_host_memory = clarray.zeros(()).device.capabilities.host_memory
+        _raise_if_paused_for_good(worker.monitor.get_process_memory(), int(manager.memory_limit * (pause or 1.0)))
+        if uses_host_memory:
             clarray.config.memory_limit = int(manager.memory_limit * (pause or 1.0))
-        above = manager.memory_limit * (manager.memory_target_fraction or spill or 0.6)
-        callback = PeriodicCallback(lambda: _give_back(worker, above), _MILLISECONDS)
+        threshold = manager.memory_limit * (manager.memory_target_fraction or spill or 0.6)
+        callback = PeriodicCallback(lambda: _release_pool_above(worker, threshold), _CHECK_INTERVAL)
         worker.periodic_callbacks["clarray"] = callback
         worker.loop.add_callback(callback.start)
 
 
-def _check_room(taken: int, limit: int) -> None:
-    """Raise where an idle worker would be paused, as it then stays so: nothing that could be spilled is there."""
-    if taken >= limit:
-        taken, limit = taken >> 20, limit >> 20
+def _raise_if_paused_for_good(used: int, limit: int) -> None:
+    """Raise if Dask would pause an idle worker. It has no results to spill, so it would stay paused."""
+    if used >= limit:
+        used, limit = used >> 20, limit >> 20
         raise MemoryError(
-            f"An idle worker takes {taken} MiB (Python, Dask, the OpenCL runtime), and Dask would pause it for good at "
+            f"An idle worker takes {used} MiB (Python, Dask, the OpenCL runtime), and Dask would pause it for good at "
             f"{limit} MiB: give it a larger memory_limit"
         )
 
 
-def _give_back(worker: Worker, above: float) -> None:
-    """Keep nothing for reuse where the process has taken more than it should."""
-    if worker.monitor.get_process_memory() > above:
+def _release_pool_above(worker: Worker, threshold: float) -> None:
+    """Release pooled memory if the process uses more memory than the threshold."""
+    if worker.monitor.get_process_memory() > threshold:
         for device in opened_devices():
-            with contextlib.suppress(Exception):  # a device that is lost says so where it is used
+            with contextlib.suppress(Exception):  # the next use of a lost device raises
                 device.pool.release_unless_busy(0)
 
 
@@ -181,13 +181,13 @@ class OpenCLNanny(Nanny):  # type: ignore[misc] # Dask has no annotations here
         if isinstance(device_memory_limit, str):
             device_memory_limit = parse_bytes(device_memory_limit)
         if devices:
-            env = {**(env or {}), "CLARRAY_DEVICE": device_of(name, devices)}
-        kwargs.setdefault("data", (storage, {"memory_limit": limit, "device_limit": device_memory_limit}))
+            env = {**(env or {}), "CLARRAY_DEVICE": device_for_worker(name, devices)}
+        kwargs.setdefault("data", (make_storage, {"memory_limit": limit, "device_limit": device_memory_limit}))
         kwargs["plugins"] = (*kwargs.get("plugins", ()), OpenCLPlugin())
         super().__init__(*args, memory_limit=limit or 0, nthreads=nthreads, env=env, name=name, **kwargs)
 
 
-def device_of(name: int | str | None, devices: Sequence[int | str]) -> str:
-    """Give the device at the place of the last number in a worker's name."""
-    found = re.findall(r"\d+", str(name))
-    return str(devices[int(found[-1]) % len(devices) if found else 0])
+def device_for_worker(name: int | str | None, devices: Sequence[int | str]) -> str:
+    """Return the device of a worker: the last number in the worker's name is its index, modulo their count."""
+    numbers = re.findall(r"\d+", str(name))
+    return str(devices[int(numbers[-1]) % len(devices) if numbers else 0])

@@ -29,7 +29,7 @@ from distributed.protocol.serialize import deserialize, serialize
 
 import clarray.dask
 from clarray.dask.cluster import device_indices
-from clarray.dask.worker import device_of
+from clarray.dask.worker import device_for_worker
 
 LIMIT = 1 << 30
 
@@ -388,4 +388,4 @@ def test_a_worker_on_each_of_two_devices() -> None:
 
 
 def test_a_worker_takes_the_device_of_its_number() -> None:
-    assert [device_of(name, [3, "intel"]) for name in (0, "1", "host-3", None)] == ["3", "intel", "intel", "3"]
+    assert [device_for_worker(name, [3, "intel"]) for name in (0, "1", "host-3", None)] == ["3", "intel", "intel", "3"]

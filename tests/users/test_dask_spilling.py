@@ -73,7 +73,7 @@ def test_what_spilling_frees_is_given_back(tmp_path: Path) -> None:
 
 def test_a_result_off_the_device_is_pickled() -> None:
     value = (clarray.arange(1000.0), "text", [clarray.ones(3)])
-    held = pickle.loads(pickle.dumps(spilling.OnHost(value), 5))
+    held = pickle.loads(pickle.dumps(spilling.SpilledResult(value), 5))
     assert sys.getsizeof(held) > 8000
     first, text, (second,) = held.value()
     assert (first.sum(), text, second.tolist()) == (499500, "text", [1, 1, 1])
@@ -157,7 +157,7 @@ def test_what_is_in_a_spill_folder_is_this_workers(
     local.chmod(mode)
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
     with dask.config.set({"distributed.worker.memory.target": 0.5}):
-        kept = spilling.storage(str(local), 1 << 20, 0.5)
+        kept = spilling.make_storage(str(local), 1 << 20, 0.5)
     assert not list(kept)
     (made,) = [path for path in (*local.iterdir(), *elsewhere.iterdir()) if path.name != "storage"]
     assert made.parent == (local if mode == 0o700 else elsewhere)
