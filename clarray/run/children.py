@@ -1,7 +1,7 @@
-"""Run multiprocessing's children as the program itself: their modules get clarray for NumPy too.
+"""Install clarray in the processes that multiprocessing spawns, so that their modules import clarray for NumPy, too.
 
-A child that is spawned first unpickles what its parent tells it, and then imports the program. Among what it is told
-stands an object whose unpickling installs the redirection.
+A spawned child first unpickles its parent's preparation data, and then imports the program. The preparation data has an
+object whose unpickling installs the redirection.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from clarray.run.installation import install
 
-__all__ = ["tell_children"]
+__all__ = ["install_in_children"]
 
 
 class _Installed:
@@ -26,16 +26,16 @@ class _Installed:
 
 def _install(settings: dict[str, Any]) -> None:
     install(**settings)
-    tell_children(settings)
+    install_in_children(settings)
 
 
-def tell_children(settings: dict[str, Any]) -> None:
-    """Have the processes that multiprocessing spawns from now on call `install` with these settings."""
+def install_in_children(settings: dict[str, Any]) -> None:
+    """Make processes that multiprocessing spawns from now on call `install` with these settings."""
     spawn: Any = import_module("multiprocessing.spawn")
-    given = getattr(spawn.get_preparation_data, "given", spawn.get_preparation_data)
+    original = getattr(spawn.get_preparation_data, "given", spawn.get_preparation_data)
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        return {**given(name), "clarray": _Installed(settings)}
+        return {**original(name), "clarray": _Installed(settings)}
 
-    get_preparation_data.given = given  # type: ignore[attr-defined]
+    get_preparation_data.given = original  # type: ignore[attr-defined]
     spawn.get_preparation_data = get_preparation_data

@@ -1,7 +1,7 @@
-"""``numpy.ndarray`` and ``numpy.ufunc`` as a program gets them: classes that name clarray's and NumPy's alike.
+"""The program's ``numpy.ndarray`` and ``numpy.ufunc``: classes whose instances are clarray's and NumPy's.
 
-``isinstance(x, np.ndarray)`` holds for arrays of the device and for those that a library returns. A class that derives
-from ``np.ndarray`` derives from `DeviceArray`.
+``isinstance(x, np.ndarray)`` is true for device arrays and for ndarrays of libraries. A class that derives from
+``np.ndarray`` derives from `DeviceArray`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-from clarray.run.children import tell_children
+from clarray.run.children import install_in_children
 from clarray.run.forks import keep_arrays_in_forks
 from clarray.run.installation import install
 from clarray.run.report import start_report
@@ -31,8 +31,8 @@ options:
 """
 
 
-class _Asked(NamedTuple):
-    """The command line."""
+class _CommandLine(NamedTuple):
+    """The parsed command line."""
 
     program: Program
     settings: dict[str, Any]
@@ -43,71 +43,73 @@ class _WrongUsageError(Exception):
     """The command line cannot be read."""
 
 
-def _value(name: str, given: str | None, rest: list[str]) -> str:
-    if given is not None:
-        return given
-    if not rest:
+def _option_value(name: str, option_value: str | None, remaining: list[str]) -> str:
+    if option_value is not None:
+        return option_value
+    if not remaining:
         raise _WrongUsageError(f"option {name} needs a value")
-    return rest.pop(0)
+    return remaining.pop(0)
 
 
-def _read(arguments: list[str]) -> _Asked:
-    """Read the options before the program; what follows it is the program's."""
-    rest = list(arguments)
+def _parse(arguments: list[str]) -> _CommandLine:
+    """Parse the options before the program. The arguments after the program belong to the program."""
+    remaining = list(arguments)
     settings: dict[str, Any] = {}
     report: str | None = None
-    while rest:
-        word = rest.pop(0)
-        name, separator, text = word.partition("=")
-        given = text if separator else None
+    while remaining:
+        argument = remaining.pop(0)
+        name, separator, text = argument.partition("=")
+        option_value = text if separator else None
         if name in ("--device", "--random"):
-            settings[name[2:]] = _value(name, given, rest)
+            settings[name[2:]] = _option_value(name, option_value, remaining)
             if name == "--random" and settings["random"] not in ("numpy", "device"):
                 raise _WrongUsageError(f'--random is "numpy" or "device", not {settings["random"]!r}')
-        elif word == "--strict":
+        elif argument == "--strict":
             settings["strict"] = True
-        elif word in ("--report", "--report=compare"):
-            report = given or "lines"
-        elif word[:2] in ("-m", "-c"):
-            what = word[2:] or _value(word, None, rest)
-            return _Asked(Program("module" if word[1] == "m" else "command", what, rest), settings, report)
-        elif word.startswith("-") and word != "-":
-            raise _WrongUsageError(f"unknown option {word}")
+        elif argument in ("--report", "--report=compare"):
+            report = option_value or "lines"
+        elif argument[:2] in ("-m", "-c"):
+            what = argument[2:] or _option_value(argument, None, remaining)
+            return _CommandLine(
+                Program("module" if argument[1] == "m" else "command", what, remaining), settings, report
+            )
+        elif argument.startswith("-") and argument != "-":
+            raise _WrongUsageError(f"unknown option {argument}")
         else:
-            if word == "-" and report == "compare":
+            if argument == "-" and report == "compare":
                 raise _WrongUsageError(
                     "--report=compare runs the program twice more, and the standard input is read once"
                 )
-            return _Asked(Program("file", word, rest), settings, report)
+            return _CommandLine(Program("file", argument, remaining), settings, report)
     raise _WrongUsageError("no program")
 
 
-def _commands(asked: _Asked) -> tuple[list[str], list[str]]:
-    """Return what runs a program with Python, and what runs it with clarray as asked, without a report."""
-    program = asked.program
+def _commands(command_line: _CommandLine) -> tuple[list[str], list[str]]:
+    """Return the commands that run the program with Python, and with clarray and its options, without a report."""
+    program = command_line.program
     option = {"file": [], "module": ["-m"], "command": ["-c"]}[program.kind]
     words = [*option, program.what, *program.arguments]
-    settings = [f"--{name}" if value is True else f"--{name}={value}" for name, value in asked.settings.items()]
+    settings = [f"--{name}" if value is True else f"--{name}={value}" for name, value in command_line.settings.items()]
     return [sys.executable, *words], [sys.executable, "-m", "clarray", "run", *settings, *words]
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; the program's end is the command's."""
+    """Run the command. It ends as the program ends."""
     if arguments[:1] in (["-h"], ["--help"]):
         print(USAGE, end="")
         return 0
     try:
-        asked = _read(arguments)
+        command_line = _parse(arguments)
     except _WrongUsageError as error:
         print(f"clarray run: {error}\n\n{USAGE}", end="", file=sys.stderr)
         return 2
 
     def prepare() -> None:
-        install(**asked.settings)
-        tell_children(asked.settings)
+        install(**command_line.settings)
+        install_in_children(command_line.settings)
         keep_arrays_in_forks()
-        if asked.report is not None:
-            start_report(*(_commands(asked) if asked.report == "compare" else ()))
+        if command_line.report is not None:
+            start_report(*(_commands(command_line) if command_line.report == "compare" else ()))
 
-    run_program(asked.program, prepare)
+    run_program(command_line.program, prepare)
     return 0

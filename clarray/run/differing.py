@@ -1,4 +1,4 @@
-"""Functions that a program gets neither as clarray's nor as NumPy's: where clarray's answer differs by design."""
+"""Adapters of functions whose results differ from NumPy's by design."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.host_policy import config
 from clarray._numpy.indexing.iterating import in_host_memory
 
-__all__ = ["NUMPYS_OWN", "Joining", "differing"]
+__all__ = ["NUMPYS_OWN", "AxisConcatenator", "ADAPTERS"]
 
-# Names of ``numpy`` that stay NumPy's own: facts about dtypes, and polynomials of a few coefficients as objects.
+# Names of ``numpy`` that stay NumPy's own: queries of dtypes, and polynomials of a few coefficients.
 NUMPYS_OWN = frozenset(
     (
         *("finfo", "iinfo", "isdtype", "issubdtype"),
         *("poly", "poly1d", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"),
     )
 )
-# They are complex for clarray and for NumPy from 2.5 on.
+# Eigenvalues are always complex in clarray, and in NumPy from 2.5 on.
 _REAL_IF_ALL_ARE = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 
 
@@ -46,8 +46,8 @@ def _eigvals(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[.
     return eigvals
 
 
-class Joining:
-    """``np.r_`` and ``np.c_``: clarray's, or NumPy's for elements that clarray lacks."""
+class AxisConcatenator:
+    """``np.r_`` and ``np.c_``: clarray's, or NumPy's for dtypes that clarray lacks."""
 
     def __init__(self, ours: Any, theirs: Any) -> None:
         self._ours = ours
@@ -65,7 +65,7 @@ class Joining:
         return 0
 
 
-differing: dict[str, Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]] = {
+ADAPTERS: dict[str, Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]] = {
     "numpy.linalg.eig": _eig,
     "numpy.linalg.eigvals": _eigvals,
 }

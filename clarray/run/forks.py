@@ -1,8 +1,8 @@
 """Keep a program's arrays usable in processes that are forked from it.
 
-OpenCL does not survive a fork. A forked process has a copy of the host's memory, though, and its arrays get that memory
-on a device that it opens anew. So multiprocessing's workers can read the program's arrays, as NumPy's. Only PoCL can be
-opened again: with other runtimes, each use of an array in a forked process raises an error that names the fork.
+OpenCL does not survive a fork, but a forked process has a copy of the host's memory. The process opens its own device,
+and wraps that memory for its arrays. So multiprocessing's workers can read the program's arrays, as with NumPy. Only
+PoCL can be opened again. With other runtimes, each use of an array in a forked process raises an error about the fork.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from clarray.run.installation import options
 
 __all__ = ["keep_arrays_in_forks"]
 
-_alive: list[tuple[DeviceArray, Node]] = []  # while the process forks: arrays in host memory, and their elements
-_inherited: list[Node] = []  # in a forked process: what lies in memory of its parent's, which stays
+_alive: list[tuple[DeviceArray, Node]] = []  # during a fork: arrays in host memory, and their evaluated nodes
+_inherited: list[Node] = []  # in a forked process: nodes in memory of the parent's device, which is never freed
 _registered = False
 
 
 def keep_arrays_in_forks() -> None:
-    """Give processes that are forked from now on this process's arrays."""
+    """Keep this process's arrays usable in processes that are forked from now on."""
     global _registered
     if hasattr(os, "register_at_fork") and not _registered:
         _registered = True
@@ -33,7 +33,7 @@ def keep_arrays_in_forks() -> None:
 
 
 def _collect() -> None:
-    """Compute all arrays that are alive."""
+    """Evaluate all arrays that are alive."""
     if not options:
         return
     for each in gc.get_objects():
@@ -46,13 +46,15 @@ def _collect() -> None:
 
 
 def _adopt() -> None:
-    """Give the arrays memory on this process's own device."""
+    """Move the arrays to a device of this process, in the same memory."""
     memories: dict[int, Any] = {}
     for array, node in _alive:
         old: Any = node.memory
         try:
             device = current_device()
-        except RuntimeError:  # an exception of this hook would be printed, and ignored: using the array raises it again
+        except (
+            RuntimeError
+        ):  # Python would print and ignore an exception of this hook. The next use of an array raises it.
             break
         if not device.capabilities.host_memory:
             continue

@@ -1,15 +1,15 @@
-"""NumPy's functions as a program gets them: clarray's, or NumPy's on the host where clarray has none.
+"""The program's functions of NumPy: clarray's, or NumPy's on the host as fallback.
 
-    f(*args)  --  an operand of another library's type?  --yes-->  NumPy's function, which asks that type
+    f(*args)  --  an operand of another library's type?  --yes-->  NumPy's function, which calls that type's protocols
                      |
                      no
                      v
               clarray's function  --raises-->  NumPy's function on the host, which computes it or raises NumPy's error
                      |
                      v
-              its result; numbers as NumPy's scalars
+              its result, with NumPy's scalars for numbers
 
-`clarray.config.host_fallback` decides: with 'raise' clarray's error is the program's.
+With `clarray.config.host_fallback` 'raise', the program gets clarray's error.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import on_host
 from clarray._core.host_policy import config
 from clarray._engine.runtime import profiling
-from clarray.run.scalars import as_host_number, finished
+from clarray.run.scalars import as_host_number, as_program_result
 
-__all__ = ["ASKED_AGAIN", "Function", "UFunc", "function_of", "modules", "reasons"]
+__all__ = ["FALLBACK_ERRORS", "Function", "UFunc", "find_function", "program_modules", "reasons"]
 
-# Errors for which NumPy is asked: it has the dtype that clarray lacks, or it raises the error with its own message.
-ASKED_AGAIN = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, OverflowError, RuntimeError)
+# Errors with a fallback to NumPy: it has the dtype that clarray lacks, or it raises the error with its own message.
+FALLBACK_ERRORS = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, OverflowError, RuntimeError)
 
-# Functions that call the program's code or use up what they are given: a second call would do so twice. And those whose
-# error says that NumPy cannot have the array's memory: a second call would write to a copy.
-_CALLED_ONCE = frozenset(
+# Functions without fallback. Most call the program's code or consume an operand, which a second call would repeat. The
+# iterators raise an error if NumPy cannot share the array's memory: a second call would write to a copy.
+_NOT_REPEATABLE = frozenset(
     (
         "apply_along_axis",
         "apply_over_axes",
@@ -47,7 +47,7 @@ _CALLED_ONCE = frozenset(
         "piecewise",
     )
 )
-# Functions that make an array of any object: whatever it is, the array is clarray's.
+# Functions that convert any object to an array of clarray's.
 _CONVERSIONS = frozenset(
     ("array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "copy", "require")
 )
@@ -57,27 +57,29 @@ _METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
 _PLAIN = (np.generic, int, float, complex, str, bytes, list, tuple, dict, type(None), type, np.dtype, slice)
 _PROTOCOLS = ("__array_ufunc__", "__array_function__")
 
-reasons: dict[tuple[str, str], str] = {}  # why NumPy was asked, by source line and function; kept for a report
-modules: dict[str, ModuleType] = {}  # the program's, by NumPy's names
-_own: set[type] = {DeviceArray, np.ndarray, np.memmap, int, float, complex, bool, list, tuple}
+reasons: dict[
+    tuple[str, str], str
+] = {}  # for the report: the error that caused a fallback, by source line and function
+program_modules: dict[str, ModuleType] = {}  # by NumPy's names
+_own_types: set[type] = {DeviceArray, np.ndarray, np.memmap, int, float, complex, bool, list, tuple}
 
 
 def _is_foreign(kind: type) -> bool:
-    """Return whether a type has its own way with NumPy's functions, as pandas' and masked arrays have."""
-    if kind in _own:
+    """Return whether a type overrides NumPy's functions by a protocol, as pandas' types and masked arrays do."""
+    if kind in _own_types:
         return False
     if not issubclass(kind, (*_PLAIN, DeviceArray)) and any(hasattr(kind, name) for name in _PROTOCOLS):
         return True
-    _own.add(kind)
+    _own_types.add(kind)
     return False
 
 
 def _has_foreign(values: Iterable[Any]) -> bool:
-    return not _own.issuperset(map(type, values)) and any(_is_foreign(type(value)) for value in values)
+    return not _own_types.issuperset(map(type, values)) and any(_is_foreign(type(value)) for value in values)
 
 
-def _positions(values: Iterable[Any]) -> list[tuple[Any, int]]:
-    """Return the files among the arguments and where each one stands, so that they can be read again."""
+def _file_positions(values: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Return the files among the arguments with their positions, so that the fallback can read them again."""
     return [(file, file.tell()) for file in values if hasattr(file, "seek") and hasattr(file, "tell")]
 
 
@@ -95,7 +97,7 @@ class Function:
     def __init__(self, module: str, name: str, ours: Callable[..., Any], theirs: Callable[..., Any]) -> None:
         self._ours = ours
         self._theirs = theirs
-        self._once = name in _CALLED_ONCE
+        self._once = name in _NOT_REPEATABLE
         self._converts = name in _CONVERSIONS
         self._reads = name in _READING
         self._path = module, name
@@ -108,15 +110,15 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._converts and (_has_foreign(args) or (kwargs and _has_foreign(kwargs.values()))):
             return self._theirs(*args, **kwargs)
-        files = _positions(args) if self._reads else []
+        files = _file_positions(args) if self._reads else []
         try:
             result = self._ours(*args, **kwargs)
-        except ASKED_AGAIN as error:
+        except FALLBACK_ERRORS as error:
             if self._once or config.host_fallback == "raise":
                 raise
             reason = f"{type(error).__name__}: {error}"
         else:
-            return finished(result, args)
+            return as_program_result(result, args)
         for file, position in files:
             file.seek(position)
         return self._on_host(reason, args, kwargs)
@@ -137,7 +139,7 @@ class Function:
         return repr(self._theirs)
 
     def __reduce__(self) -> Any:
-        return function_of, self._path
+        return find_function, self._path
 
 
 class UFunc(Function):
@@ -164,9 +166,9 @@ def _is_host_number(value: Any) -> bool:
     return kind in (int, float, complex, bool) or issubclass(kind, np.generic)
 
 
-def function_of(module: str, name: str) -> Any:
-    """Unpickle a function: the running program's, or NumPy's own in a process that runs none."""
-    value = modules.get("numpy")
+def find_function(module: str, name: str) -> Any:
+    """Unpickle a function: the program's, or NumPy's own in a process without a program."""
+    value = program_modules.get("numpy")
     value = import_module("numpy") if value is None else value
     for part in (*module.split(".")[1:], *name.split(".")):
         value = getattr(value, part)

@@ -1,11 +1,11 @@
-"""Let ``import numpy`` mean clarray in the user's modules, and NumPy everywhere else.
+"""Redirect ``import numpy`` to clarray in the user's modules. It stays NumPy everywhere else.
 
     import statement  ->  builtins.__import__  =  _import
-                                                    |  the name is numpy's, and the importing code the user's
+                                                    |  the name is numpy's, and the user's code imports it
                                                     v
                                               a `Namespace` with NumPy's names, on device arrays
 
-`sys.modules` is left as it is, so that libraries, pickles and C code find NumPy.
+`sys.modules` is unchanged, so that libraries, pickles and C code find NumPy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from clarray.run.libraries import ADAPTED, adapt, not_counted
+from clarray.run.libraries import ADAPTED_METHODS, adapt, skipped_by_warnings
 from clarray.run.owners import runs_for_user
 
 __all__ = ["redirect_imports", "restore_imports"]
@@ -29,23 +29,23 @@ _import_module = importlib.import_module
 _lookup: Lookup | None = None
 
 
-@not_counted
+@skipped_by_warnings
 def _import(
     name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
 ) -> Any:
     if _lookup is not None and level == 0 and name.startswith("numpy"):
-        found = _redirected(name, globals, fromlist)
-        if found is not None:
-            return found
+        redirected = _redirected(name, globals, fromlist)
+        if redirected is not None:
+            return redirected
     module = _import_statement(name, globals, locals, fromlist, level)
     if _lookup is not None and not level:
-        for library in ADAPTED.keys() & {name, *(f"{name}.{part}" for part in fromlist or ())}:
+        for library in ADAPTED_METHODS.keys() & {name, *(f"{name}.{part}" for part in fromlist or ())}:
             adapt(sys.modules[library])
     return module
 
 
 def _redirected(name: str, namespace: Any, fromlist: Sequence[str] | None) -> ModuleType | None:
-    """Return what the import statement of the calling frame's caller binds; None if that is NumPy's own."""
+    """Return the module that an import statement binds, two frames above. Return None for NumPy's own."""
     if name != "numpy" and not name.startswith("numpy."):
         return None
     if not runs_for_user(sys._getframe(2), namespace if isinstance(namespace, dict) else None):
@@ -59,9 +59,9 @@ def _redirected(name: str, namespace: Any, fromlist: Sequence[str] | None) -> Mo
 
 def _import_by_name(name: str, package: str | None = None) -> ModuleType:
     if _lookup is not None and name.startswith("numpy") and runs_for_user(sys._getframe(1)):
-        found = _lookup(name)
-        if found is not None:
-            return found
+        redirected = _lookup(name)
+        if redirected is not None:
+            return redirected
     return _import_module(name, package)
 
 
@@ -71,7 +71,7 @@ _import_by_name.__doc__ = _import_module.__doc__
 
 
 def redirect_imports(lookup: Lookup) -> None:
-    """Ask `lookup` for the modules that the user's code imports by a name of NumPy's.
+    """Call `lookup` for the modules that the user's code imports by a name of NumPy's.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def redirect_imports(lookup: Lookup) -> None:
 
 
 def restore_imports() -> None:
-    """Let ``import numpy`` mean NumPy again; modules that are imported already keep what they have."""
+    """Restore ``import numpy`` to NumPy. Modules that are already imported keep clarray."""
     global _lookup
     _lookup = None
     if builtins.__import__ is _import:

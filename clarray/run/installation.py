@@ -1,4 +1,4 @@
-"""Turn a process into one whose user's modules get clarray for NumPy, and back."""
+"""Redirect ``import numpy`` to clarray in a process's user modules, and restore it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_policy import config
 from clarray._engine.runtime import current_device, set_device
-from clarray.run.functions import modules
+from clarray.run.functions import program_modules
 from clarray.run.imports import redirect_imports, restore_imports
 from clarray.run.methods import changed_methods, element_methods
-from clarray.run.namespace import module_of, start_namespace
-from clarray.run.streams import numpys_streams
+from clarray.run.namespace import program_module, start_namespace
+from clarray.run.streams import numpy_random_module
 
 __all__ = ["install", "options", "uninstall"]
 
-options: dict[str, Any] = {}  # what `install` was given, for the processes that this one starts
+options: dict[str, Any] = {}  # arguments of `install`, for child processes
 
-_original: dict[str, Any] = {}  # attributes of DeviceArray as they were before; None of those that it had not
-_settings: dict[str, Any] = {}  # of `clarray.config`, likewise
+_original: dict[str, Any] = {}  # original attributes of DeviceArray, or None for attributes that it lacks
+_settings: dict[str, Any] = {}  # original settings of `clarray.config`
 
 
 def install(*, device: Any = None, strict: bool = False, random: str = "numpy") -> None:
@@ -60,8 +60,8 @@ def install(*, device: Any = None, strict: bool = False, random: str = "numpy") 
         _change_arrays({**changed_methods(), **names})
     config.host_fallback = "raise" if strict else "allow"
     config.elements = "scalars"
-    start_namespace(numpys_streams() if random == "numpy" else None)
-    redirect_imports(_imported)
+    start_namespace(numpy_random_module() if random == "numpy" else None)
+    redirect_imports(_lookup_module)
 
 
 def uninstall() -> None:
@@ -81,7 +81,7 @@ def uninstall() -> None:
     'numpy'
     """
     restore_imports()
-    modules.clear()
+    program_modules.clear()
     options.clear()
     if _original:
         for name, value in _settings.items():
@@ -95,15 +95,15 @@ def uninstall() -> None:
 
 
 def _change_arrays(changes: dict[str, Any]) -> None:
-    """Make arrays show themselves, pickle and reduce to numbers as NumPy's do."""
+    """Replace attributes of DeviceArray, so that arrays print, pickle and reduce to scalars as NumPy's do."""
     for name, value in changes.items():
         is_name = name in ("__name__", "__qualname__", "__module__")
         _original[name] = getattr(DeviceArray, name) if is_name else vars(DeviceArray).get(name)
         setattr(DeviceArray, name, value)
 
 
-def _imported(name: str) -> ModuleType | None:
-    """Return the program's module, and have elements be read at once where they are not in host memory."""
+def _lookup_module(name: str) -> ModuleType | None:
+    """Return the program's module. On a device with its own memory, make elements NumPy's scalars first."""
     if "__getitem__" not in _original and not current_device().capabilities.host_memory:
         _change_arrays(element_methods())
-    return module_of(name)
+    return program_module(name)

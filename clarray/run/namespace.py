@@ -1,6 +1,6 @@
-"""Modules with NumPy's names that a program gets for ``numpy``, ``numpy.linalg`` and the like.
+"""The program's modules ``numpy``, ``numpy.linalg`` and others.
 
-A name is looked up when it is first asked for: clarray's function where it has one, else NumPy's own object.
+The first access of a name resolves it: to clarray's function, or to NumPy's own object if clarray lacks it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from clarray.run import classes
-from clarray.run.differing import NUMPYS_OWN, Joining, differing
-from clarray.run.functions import Function, UFunc, modules
+from clarray.run.differing import ADAPTERS, NUMPYS_OWN, AxisConcatenator
+from clarray.run.functions import Function, UFunc, program_modules
 
-__all__ = ["Namespace", "module_of", "start_namespace"]
+__all__ = ["Namespace", "program_module", "start_namespace"]
 
-# The modules that clarray has functions for, by NumPy's names. All others are NumPy's own.
-_OURS = {
+# clarray's modules by NumPy's names. All other modules are NumPy's own.
+_REDIRECTED = {
     "numpy": "clarray",
     "numpy.fft": "clarray.fft",
     "numpy.lib": "clarray.lib",
@@ -51,21 +51,23 @@ class Namespace(ModuleType):
     def __getattr__(self, name: str) -> Any:
         names = self.__dict__
         theirs = getattr(names["_theirs"], name)
-        value = module_of(theirs.__name__) or theirs if isinstance(theirs, ModuleType) else self._of(name, theirs)
+        value = (
+            program_module(theirs.__name__) or theirs if isinstance(theirs, ModuleType) else self._resolve(name, theirs)
+        )
         names[name] = value
         return value
 
-    def _of(self, name: str, theirs: Any) -> Any:
-        """Return what a name stands for in the program."""
+    def _resolve(self, name: str, theirs: Any) -> Any:
+        """Return the program's object for a name."""
         if theirs is np.ndarray or theirs is np.ufunc:
             return getattr(classes, name)
         keep = name.startswith("__") or (name in NUMPYS_OWN and self.__name__ == "numpy")
         ours = theirs if keep else getattr(self._ours, name, theirs)
-        change = differing.get(f"{self.__name__}.{name}")
+        change = ADAPTERS.get(f"{self.__name__}.{name}")
         if change is not None:
             return Function(self.__name__, name, change(ours, theirs), theirs)
         if name in ("c_", "r_"):
-            return Joining(ours, theirs)
+            return AxisConcatenator(ours, theirs)
         if ours is theirs or not callable(ours):
             return ours
         if isinstance(theirs, np.ufunc):
@@ -78,17 +80,17 @@ class Namespace(ModuleType):
         return dir(self._theirs)
 
 
-def module_of(name: str) -> ModuleType | None:
-    """Return the program's module for a dotted name of NumPy's; None for one that stays NumPy's own."""
-    known = modules.get(name)
-    if known is None and name in _OURS and modules:
-        known = modules[name] = Namespace(import_module(name), import_module(_OURS[name]))
-    return known
+def program_module(name: str) -> ModuleType | None:
+    """Return the program's module for a dotted name of NumPy's, or None if the module stays NumPy's own."""
+    module = program_modules.get(name)
+    if module is None and name in _REDIRECTED and program_modules:
+        module = program_modules[name] = Namespace(import_module(name), import_module(_REDIRECTED[name]))
+    return module
 
 
 def start_namespace(random: ModuleType | None = None) -> None:
-    """Make the modules; `random` takes the place of ``numpy.random``, and is clarray's own if None."""
-    if not modules:
-        modules["numpy"] = Namespace(np, sys.modules["clarray"])
+    """Make the program's modules. `random` replaces ``numpy.random``, with clarray's module as default."""
+    if not program_modules:
+        program_modules["numpy"] = Namespace(np, sys.modules["clarray"])
     if random is not None:
-        modules["numpy.random"] = random
+        program_modules["numpy.random"] = random

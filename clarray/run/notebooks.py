@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Any
 
 from clarray.run.forks import keep_arrays_in_forks
-from clarray.run.functions import modules
+from clarray.run.functions import program_modules
 from clarray.run.installation import install, uninstall
-from clarray.run.namespace import module_of
+from clarray.run.namespace import program_module
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -39,7 +39,7 @@ def load_ipython_extension(shell: Any) -> None:
     keep_arrays_in_forks()
     for name, value in list(shell.user_ns.items()):
         if isinstance(value, ModuleType) and sys.modules.get(value.__name__) is value:
-            shell.user_ns[name] = module_of(value.__name__) or value
+            shell.user_ns[name] = program_module(value.__name__) or value
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -63,7 +63,7 @@ def unload_ipython_extension(shell: Any) -> None:
     >>> notebook.user_ns["np"] is numpy
     True
     """
-    redirected = {id(module): sys.modules.get(name) for name, module in modules.items()}
+    redirected = {id(module): sys.modules.get(name) for name, module in program_modules.items()}
     for name, value in list(shell.user_ns.items()):
         shell.user_ns[name] = redirected.get(id(value)) or value
     uninstall()

@@ -1,7 +1,7 @@
-"""Tell the user's modules from installed libraries, by the file that a module's code comes from.
+"""Distinguish the user's modules from installed libraries, by the source file of their code.
 
-The user's are: ``__main__``, whatever it comes from; modules outside the folders of the standard library and of
-installed packages; and text that such a module executes, be it a cell of a notebook, ``exec`` or `timeit`.
+The user's modules are ``__main__`` and modules outside the folders of the standard library and of installed packages.
+Code that such a module executes from a string belongs to the user, too: a cell of a notebook, ``exec`` or `timeit`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _is_standard(path: str) -> bool:
 
 @cache
 def _is_text(path: str) -> bool:
-    """Return whether code has no file: it was typed, or given to `exec`."""
+    """Return whether code has no file: it was typed, or executed from a string."""
     return path.startswith("<") and path.endswith(">")
 
 
@@ -60,7 +60,7 @@ def is_users_file(path: str) -> bool:
 
 
 def runs_for_user(frame: FrameType, namespace: dict[str, Any] | None = None) -> bool:
-    """Return whether a frame runs code of the user's.
+    """Return whether a frame runs the user's code.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def runs_for_user(frame: FrameType, namespace: dict[str, Any] | None = None) -> 
 
 
 def _caller_is_users(frame: FrameType | None) -> bool:
-    """Return whether the nearest code that has a file outside the standard library is the user's."""
+    """Return whether the nearest calling code with a file outside the standard library is the user's."""
     while frame is not None:
         path = frame.f_code.co_filename
         if frame.f_globals.get("__name__") in _MAIN:

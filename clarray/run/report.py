@@ -1,6 +1,7 @@
-"""Report what a program did on the device and what NumPy did instead, by source line.
+"""Report the program's launches and its calls of NumPy, by source line.
 
-It counts what `clarray.profile` records. Every launch is waited for meanwhile, so that its time belongs to its line.
+The report sums the records of `clarray.profile`. Each launch is synchronous meanwhile, so that its time counts for its
+line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from clarray.run.functions import reasons
 
 __all__ = ["Report", "start_report"]
 
-_LINES = 20  # of source, those that took longest
+_MAX_LINES = 20  # source lines of the report: those with the largest times
 _COLUMNS = ("seconds", "launches", "NumPy", "copies", "MB", "waits", "line")
 _COLUMN_OF = {
     "launch": "launches",
@@ -29,8 +30,8 @@ _COLUMN_OF = {
     "transfer": "copies",
     "synchronize": "waits",
 }
-# Kinds of calls that went to the host, and why if nothing else is known.
-_REASONS = {
+# Kinds of calls on the host, and their default reason.
+_DEFAULT_REASONS = {
     "fallback": "clarray does not have it",
     "host": "it always works on the host, or an array is one that no device holds",
 }
@@ -38,7 +39,7 @@ _COMPILING = frozenset(("render", "build", "load"))
 
 
 class Tally(list[Record]):
-    """Sums of records by line: a profile would keep every one of them."""
+    """Sums of records by source line, in place of a profile's list of all records."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +60,7 @@ class Tally(list[Record]):
             line[column] += 1
         if record.kind == "transfer":
             line["MB"] += record.nbytes / 1e6
-        if record.kind in _REASONS:
+        if record.kind in _DEFAULT_REASONS:
             sums = self.fallbacks.setdefault((record.where, record.name, record.kind), [0, 0.0])
             sums[0] += 1
             sums[1] += record.seconds
@@ -81,20 +82,20 @@ class Report:
         self._began = 0.0
 
     def start(self) -> None:
-        """Begin to count."""
+        """Start counting."""
         self._stack.enter_context(profiling.profile()).records = self._tally
         self._began = time.perf_counter()
 
     def show(self) -> None:
         """Print the report to the standard error."""
-        whole = time.perf_counter() - self._began
+        total = time.perf_counter() - self._began
         self._stack.close()
         sys.stdout.flush()
-        print("\n".join(["", *self._totals(whole), *self._table(), *self._fallbacks()]), file=sys.stderr)
+        print("\n".join(["", *self._totals(total), *self._table(), *self._fallbacks()]), file=sys.stderr)
         if self._commands:
             _compare(*self._commands)
 
-    def _totals(self, whole: float) -> list[str]:
+    def _totals(self, total: float) -> list[str]:
         seconds, counts = self._tally.seconds, self._tally.counts
 
         def part(kind: str, text: str) -> str:
@@ -103,7 +104,7 @@ class Report:
         device = current_device() if counts else "no device was used"
         return [
             f"clarray run: {device}",
-            f"  {whole:9.3f} s           the program, each launch waited for",
+            f"  {total:9.3f} s           the program, each launch waited for",
             part("launch", "kernels"),
             part("compile", "kernels generated, compiled, or loaded from disk"),
             part("transfer", "copies between NumPy's arrays and the device"),
@@ -115,7 +116,7 @@ class Report:
         ]
 
     def _table(self) -> list[str]:
-        rows = sorted(self._tally.lines.items(), key=lambda row: -row[1]["seconds"])[:_LINES]
+        rows = sorted(self._tally.lines.items(), key=lambda row: -row[1]["seconds"])[:_MAX_LINES]
         if not rows:
             return []
         lines = ["", "  " + " ".join(f"{name:>9}" for name in _COLUMNS[:-1]) + "  line"]
@@ -129,27 +130,27 @@ class Report:
             return []
         lines = ["", "  What fell to NumPy, and why"]
         for (where, name, kind), (times, seconds) in self._tally.fallbacks.items():
-            reason = reasons.get((where, name), _REASONS[kind])
+            reason = reasons.get((where, name), _DEFAULT_REASONS[kind])
             lines.append(f"  {where}: {name}, {times:.0f} times, {seconds:.4f} s: {reason}")
         return lines
 
 
-def _timed(command: Sequence[str]) -> tuple[float, int]:
-    """Return the seconds and the status of a process, whose output is dropped."""
+def _time_process(command: Sequence[str]) -> tuple[float, int]:
+    """Run a process without output, and return its seconds and its status."""
     start = time.perf_counter()
-    done = subprocess.run(
+    process = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
     )
-    return time.perf_counter() - start, done.returncode
+    return time.perf_counter() - start, process.returncode
 
 
 def _compare(with_python: Sequence[str], with_clarray: Sequence[str]) -> None:
     """Run the program twice more, without a report, and print the times of both processes.
 
-    clarray's comes last, so that it finds its kernels on disk, and files that the program writes are clarray's.
+    The run with clarray comes last, so that it finds its kernels on disk, and its files replace those of the other run.
     """
-    theirs, their_status = _timed(with_python)
-    ours, our_status = _timed(with_clarray)
+    theirs, their_status = _time_process(with_python)
+    ours, our_status = _time_process(with_clarray)
     faster, ratio = ("clarray", theirs / ours) if ours < theirs else ("python", ours / theirs)
     text = (
         "\n  The program was run twice more, without its output and without a report. Times of the whole processes:\n"
@@ -161,7 +162,7 @@ def _compare(with_python: Sequence[str], with_clarray: Sequence[str]) -> None:
 
 
 def start_report(*commands: Sequence[str]) -> None:
-    """Begin a report that is printed when the process ends; `Report` says what the commands are."""
+    """Start a report that is printed when the process ends. The commands are as in `Report`."""
     report = Report(*commands)
     report.start()
     atexit.register(report.show)

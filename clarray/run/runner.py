@@ -16,13 +16,13 @@ from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoad
 from types import CodeType, ModuleType
 from typing import Any
 
-from clarray.run.tracebacks import hide_own_frames, shown
+from clarray.run.tracebacks import hide_own_frames, with_clean_traceback
 
 __all__ = ["Program", "run_program"]
 
 
 class Program:
-    """What to run, and the arguments that it gets.
+    """The program to run, and its arguments.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Program:
         self.arguments = arguments
 
     def load(self) -> tuple[CodeType, ModuleType]:
-        """Return the code and its ``__main__``; set `sys.argv` and ``sys.path[0]``."""
+        """Return the code and its module ``__main__``, and set `sys.argv` and ``sys.path[0]``."""
         loaders: dict[str, Callable[[], tuple[CodeType, ModuleType]]] = {
             "file": self._load_file,
             "module": self._load_module,
@@ -49,11 +49,11 @@ class Program:
     def _begin(self, name: str, folder: str) -> None:
         sys.argv[:] = [name, *self.arguments]
         if not sys.flags.safe_path and not sys.flags.isolated:
-            sys.path[0] = folder  # where ``python -m clarray`` has put the working folder
+            sys.path[0] = folder  # replaces the working folder, which ``python -m clarray`` has put first
 
     def _load_command(self) -> tuple[CodeType, ModuleType]:
         self._begin("-c", "")
-        if sys.version_info >= (3, 13):  # whose tracebacks show the lines of such code
+        if sys.version_info >= (3, 13):  # tracebacks of these versions show source lines of strings
             lines = self.what.splitlines(keepends=True)
             linecache.cache["<string>"] = len(self.what), None, lines, "<string>"
         return compile(self.what, "<string>", "exec", dont_inherit=True), _main_module()
@@ -101,12 +101,12 @@ class Program:
 
 
 def _is_source(path: str) -> bool:
-    """Return whether a file holds source: no archive, and no compiled module."""
+    """Return whether a file holds source, and is neither an archive nor a compiled module."""
     with open(path, "rb") as file:
         head = file.read(4)
     if path.endswith(".pyc") or head[:2] == b"PK" or b"\0" in head:
         return False
-    from zipfile import is_zipfile  # here, as few programs are archives that begin with a line for the shell
+    from zipfile import is_zipfile  # imported late: archives that begin with a shebang line are rare
 
     return not (head[:2] == b"#!" and is_zipfile(path))
 
@@ -137,9 +137,9 @@ def run_program(program: Program, prepare: Callable[[], None]) -> None:
     try:
         code, main = program.load()
     except SyntaxError as error:
-        raise shown(error, None) from None
+        raise with_clean_traceback(error, None) from None
     except (OSError, runpy._Error) as error:  # type: ignore[attr-defined]
-        raise SystemExit(_complaint(program, error)) from None
+        raise SystemExit(_report_unreadable(program, error)) from None
     prepare()
     hide_own_frames()
     sys.modules["__main__"] = main
@@ -149,11 +149,11 @@ def run_program(program: Program, prepare: Callable[[], None]) -> None:
         raise
     except BaseException as error:
         traceback = error.__traceback__
-        raise shown(error, traceback and traceback.tb_next) from None
+        raise with_clean_traceback(error, traceback and traceback.tb_next) from None
 
 
-def _complaint(program: Program, error: Exception) -> Any:
-    """Write what Python writes for a program that it cannot open; return the exit status."""
+def _report_unreadable(program: Program, error: Exception) -> Any:
+    """Print Python's message for a program that cannot be opened, and return the exit status."""
     if isinstance(error, OSError):
         path = os.path.join(os.getcwd(), program.what)
         text = f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}"

@@ -1,7 +1,7 @@
-"""Give NumPy's scalars for numbers that clarray would leave pending, as C code takes no others.
+"""Convert pending numbers to NumPy's scalars, because C code accepts no others.
 
-A reduction to one number is computed when it is called, and the user's code gets ``numpy.float64`` and the like.
-clarray's own modules still get the pending number, which becomes part of the kernel that uses it.
+In the user's code, a reduction to a number is evaluated at once and returns ``numpy.float64`` or another scalar type.
+clarray's own modules get the pending number, which fuses with the kernel that uses it.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from clarray._core.device_array import DeviceArray, is_number
 from clarray._core.fallback import mapped
 from clarray._engine.expr.node import MASKED
 
-__all__ = ["as_host_number", "as_ndarrays", "finished"]
+__all__ = ["as_host_number", "as_ndarrays", "as_program_result"]
 
 
 def as_host_number(value: Any) -> Any:
-    """Return NumPy's scalar for a pending number, alone or in a tuple or list; anything else as it is."""
+    """Convert a pending number to NumPy's scalar, alone or in a tuple or list. Return other values unchanged."""
     if type(value) is DeviceArray:
         return numpy_scalar(value._node) if value.__class__ is not DeviceArray and is_number(value) else value
     return mapped(as_host_number, value)
 
 
 def as_ndarrays(value: Any) -> Any:
-    """Return an ndarray for an array, alone or in a tuple or list; anything else as it is."""
+    """Convert a device array to an ndarray, alone or in a tuple or list. Return other values unchanged."""
     return asnumpy(value) if isinstance(value, DeviceArray) else mapped(as_ndarrays, value)
 
 
-def finished(value: Any, given: tuple[Any, ...]) -> Any:
-    """Return a function's result as the program gets it: numbers as NumPy's scalars, a new 0-d array as NumPy's own.
+def as_program_result(value: Any, operands: tuple[Any, ...]) -> Any:
+    """Convert a function's result for the program: a number to NumPy's scalar, a new 0-d array to NumPy's 0-d array.
 
-    NumPy's 0-d array gives scalars at once. A view, and what the function was given itself, stay on the device.
+    Operations on NumPy's 0-d array return scalars. Views and the operands themselves stay on the device.
     """
     if type(value) is not DeviceArray or value.__class__ is not DeviceArray:
         return as_host_number(value)
     node = value._node
-    if node.flags & MASKED or node.shape or value._base is not None or any(value is one for one in given):
+    if node.flags & MASKED or node.shape or value._base is not None or any(value is operand for operand in operands):
         return value
     return asnumpy(value)

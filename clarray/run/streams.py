@@ -1,7 +1,6 @@
-"""``numpy.random`` as a program gets it: NumPy's own streams, whose arrays are moved to the device once.
+"""The program's ``numpy.random``: NumPy's own streams, whose arrays are moved to the device.
 
-A seeded program draws the same numbers as with ``python``. A library that is given a generator gets NumPy's arrays from
-it, as it expects.
+A seeded program draws the same numbers as with ``python``. In libraries, the program's generators return ndarrays.
 """
 
 from __future__ import annotations
@@ -24,65 +23,65 @@ from clarray.run.namespace import Namespace
 from clarray.run.owners import runs_for_user
 from clarray.run.scalars import as_ndarrays
 
-__all__ = ["Generator", "RandomState", "numpys_streams"]
+__all__ = ["Generator", "RandomState", "numpy_random_module"]
 
-_ADOPTED = 1 << 16  # bytes from which an array is computed on in NumPy's memory; a copy of fewer takes less time
-_KEPT = frozenset(("bit_generator", "spawn", "get_state", "set_state", "seed", "bytes"))
+_ADOPT_BYTES = 1 << 16  # from this size on, the device uses NumPy's memory. A copy of a smaller array takes less time.
+_UNWRAPPED = frozenset(("bit_generator", "spawn", "get_state", "set_state", "seed", "bytes"))
 
 
 def _on_device(result: Any) -> Any:
-    """Move an array to the device. Nobody else has its memory, which becomes the device's if that is host memory."""
+    """Move an array to the device. No other object shares its memory, so a device in host memory can use it."""
     if type(result) is not np.ndarray or not result.ndim or result.dtype not in DTYPES:
         return result
-    if result.nbytes < _ADOPTED or not result.flags.c_contiguous:
+    if result.nbytes < _ADOPT_BYTES or not result.flags.c_contiguous:
         return array(result)
     return incoming(result.reshape(-1), (result.dtype.str, result.shape, tuple(range(result.ndim))), owned=True)
 
 
-def _call_numpys(draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function of NumPy's; what it shuffles or writes is written back."""
-    given, named = as_ndarrays(args), {name: as_ndarrays(value) for name, value in kwargs.items()}
-    result = draw(*given, **named)
+def _call_numpy(draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy's on the host, and copy the arrays that it shuffles or writes back to the device."""
+    host_args, host_kwargs = as_ndarrays(args), {name: as_ndarrays(value) for name, value in kwargs.items()}
+    result = draw(*host_args, **host_kwargs)
     target = kwargs.get("out")
     if isinstance(target, DeviceArray):
-        target[...] = named["out"]
+        target[...] = host_kwargs["out"]
         return target
     if result is None:
-        targets, written = (*args, *kwargs.values()), (*given, *named.values())
-        for target, host in zip(targets, written, strict=True):
+        targets, host_arguments = (*args, *kwargs.values()), (*host_args, *host_kwargs.values())
+        for target, host in zip(targets, host_arguments, strict=True):
             if isinstance(target, DeviceArray) and target.ndim:
                 target[...] = host
     return _on_device(result)
 
 
 def _method(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that gives the user's code arrays of the device, and libraries NumPy's."""
+    """Wrap a method to return device arrays to the user's code and ndarrays to libraries."""
 
     @wraps(draw)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not runs_for_user(sys._getframe(1)):
             return draw(self, *args, **kwargs)
-        return _call_numpys(lambda *given, **named: draw(self, *given, **named), args, kwargs)
+        return _call_numpy(lambda *host_args, **host_kwargs: draw(self, *host_args, **host_kwargs), args, kwargs)
 
     return method
 
 
 def _methods(kind: type) -> dict[str, Any]:
-    names = [name for name in dir(kind) if not name.startswith("_") and name not in _KEPT]
+    names = [name for name in dir(kind) if not name.startswith("_") and name not in _UNWRAPPED]
     return {name: _method(getattr(kind, name)) for name in names if callable(getattr(kind, name))}
 
 
 class Generator(np.random.Generator, metaclass=Accepting):
-    """NumPy's generator, which moves what it draws to the device."""
+    """NumPy's generator, which moves its draws to the device."""
 
     _kinds = (np.random.Generator,)
 
-    def __deepcopy__(self, known: Any) -> Any:
-        return Generator(copy.deepcopy(self.bit_generator, known))
+    def __deepcopy__(self, memo: Any) -> Any:
+        return Generator(copy.deepcopy(self.bit_generator, memo))
 
 
 class RandomState(np.random.RandomState, metaclass=Accepting):
-    """NumPy's old generator, which moves what it draws to the device."""
+    """NumPy's old generator, which moves its draws to the device."""
 
     _kinds = (np.random.RandomState,)
 
@@ -98,7 +97,7 @@ for _class in (Generator, RandomState):
 
 
 class _Draw:
-    """A function of ``numpy.random``, whose arrays are moved to the device."""
+    """A function of ``numpy.random`` that moves its draws to the device."""
 
     def __init__(self, theirs: Callable[..., Any]) -> None:
         self._theirs = theirs
@@ -107,7 +106,7 @@ class _Draw:
         self.__self__ = getattr(theirs, "__self__", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _call_numpys(self._theirs, args, kwargs)
+        return _call_numpy(self._theirs, args, kwargs)
 
     def __repr__(self) -> str:
         return repr(self._theirs)
@@ -117,18 +116,18 @@ class _Draw:
 
 
 def _default_rng(seed: Any = None) -> np.random.Generator:
-    made = np.random.default_rng(as_ndarrays(seed))
-    return made if made is seed else Generator(made.bit_generator)
+    generator = np.random.default_rng(as_ndarrays(seed))
+    return generator if generator is seed else Generator(generator.bit_generator)
 
 
 _default_rng.__name__ = _default_rng.__qualname__ = "default_rng"
 _default_rng.__doc__ = np.random.default_rng.__doc__
 
 
-class _Streams(Namespace):
+class _RandomNamespace(Namespace):
     """``numpy.random`` of a program."""
 
-    def _of(self, name: str, theirs: Any) -> Any:
+    def _resolve(self, name: str, theirs: Any) -> Any:
         if name in ("Generator", "RandomState"):
             return globals()[name]
         if name == "default_rng":
@@ -136,6 +135,6 @@ class _Streams(Namespace):
         return theirs if isinstance(theirs, type) or name.startswith("_") or not callable(theirs) else _Draw(theirs)
 
 
-def numpys_streams() -> ModuleType:
+def numpy_random_module() -> ModuleType:
     """Return the module that draws NumPy's numbers."""
-    return _Streams(np.random, np.random)
+    return _RandomNamespace(np.random, np.random)

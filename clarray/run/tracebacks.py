@@ -1,4 +1,4 @@
-"""Show errors as Python does: without the frames of clarray and of the import system."""
+"""Show errors without the frames of clarray and of the import system."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 from clarray.run.owners import OWN
 
-__all__ = ["hide_own_frames", "shown"]
+__all__ = ["hide_own_frames", "with_clean_traceback"]
 
 _HIDDEN = ("<frozen importlib._bootstrap", "<frozen runpy>")
 
 
 def hide_own_frames() -> None:
-    """Leave clarray's frames out of what `traceback` formats, for `logging` and others, and of threads' errors."""
+    """Hide clarray's frames from the tracebacks of `traceback`, `logging` and threads."""
     walk = getattr(tracebacks, "_walk_tb_with_full_positions", None)
     if walk is not None and not hasattr(walk, "hides"):
 
@@ -28,25 +28,25 @@ def hide_own_frames() -> None:
         setattr(tracebacks, "_walk_tb_with_full_positions", walk_without_own)  # noqa: B010 - it is private
     show = threading.excepthook
 
-    def show_threads_error(given: threading.ExceptHookArgs) -> None:
-        clean = without_own_frames(given.exc_traceback)
-        if given.exc_value is not None:
-            given.exc_value.__traceback__ = clean
-        show(threading.ExceptHookArgs((given.exc_type, given.exc_value, clean, given.thread)))
+    def show_threads_error(arguments: threading.ExceptHookArgs) -> None:
+        clean = without_own_frames(arguments.exc_traceback)
+        if arguments.exc_value is not None:
+            arguments.exc_value.__traceback__ = clean
+        show(threading.ExceptHookArgs((arguments.exc_type, arguments.exc_value, clean, arguments.thread)))
 
     threading.excepthook = show_threads_error
 
 
-def shown(error: BaseException, traceback: TracebackType | None) -> BaseException:
-    """Have the program's `sys.excepthook` show an error with these frames, and return it to be raised."""
+def with_clean_traceback(error: BaseException, traceback: TracebackType | None) -> BaseException:
+    """Make the program's `sys.excepthook` show an error with these frames. Return the error to raise."""
     context = error.__cause__, error.__context__, error.__suppress_context__
     hook = sys.excepthook
     clean = without_own_frames(traceback)
 
     def show(kind: type[BaseException], value: BaseException, _: Any) -> None:
         value.__cause__, value.__context__, value.__suppress_context__ = context
-        for each in _chain(value):
-            each.__traceback__ = without_own_frames(each.__traceback__)
+        for chained in _chained_errors(value):
+            chained.__traceback__ = without_own_frames(chained.__traceback__)
         value.__traceback__ = sys.last_traceback = clean
         hook(kind, value, clean)
 
@@ -54,16 +54,16 @@ def shown(error: BaseException, traceback: TracebackType | None) -> BaseExceptio
     return error
 
 
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return the errors that a traceback shows above another one's."""
-    found: list[BaseException] = []
-    waiting = [error.__cause__, error.__context__]
-    while waiting:
-        each = waiting.pop()
-        if each is not None and not any(each is one for one in found):
-            found.append(each)
-            waiting += [each.__cause__, each.__context__]
-    return found
+def _chained_errors(error: BaseException) -> list[BaseException]:
+    """Return the causes and contexts of an error, which its traceback shows above it."""
+    chained: list[BaseException] = []
+    pending = [error.__cause__, error.__context__]
+    while pending:
+        error_ = pending.pop()
+        if error_ is not None and not any(error_ is known_error for known_error in chained):
+            chained.append(error_)
+            pending += [error_.__cause__, error_.__context__]
+    return chained
 
 
 def without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
@@ -75,6 +75,6 @@ def without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
             frames.append(traceback)
         traceback = traceback.tb_next
     clean = None
-    for each in reversed(frames):
-        clean = TracebackType(clean, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    for frame in reversed(frames):
+        clean = TracebackType(clean, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return clean
