@@ -24,7 +24,7 @@ from clarray._api.dlpack import *  # noqa: F403
 from clarray._api.dtype_functions import *  # noqa: F403
 from clarray._api.finite import attach as _attach_checks
 from clarray._api.host_names import host_names as _host_names
-from clarray._api.host_names import serve_imports as _serve_imports
+from clarray._api.host_names import redirect_host_imports as _redirect_host_imports
 from clarray._api.interactive import install_display as _install_display
 from clarray._api.native_interface import bind as _bind_native
 from clarray._api.numpy_names import *  # noqa: F403
@@ -37,7 +37,7 @@ from clarray._api.settings import free_memory as free_memory
 from clarray._api.settings import memory_info as memory_info
 from clarray._api.settings import reset as reset
 from clarray._api.settings import synchronize as synchronize
-from clarray._api.small_functions import serve as _serve_small_calls
+from clarray._api.small_functions import attach_small_calls as _attach_small_calls
 from clarray._core.conversion import asnumpy as asnumpy
 from clarray._core.creation import *  # noqa: F403
 from clarray._core.creation_like import *  # noqa: F403
@@ -72,11 +72,11 @@ from clarray._numpy.reduction.reductions import *  # noqa: F403
 from clarray._numpy.reduction.scans import *  # noqa: F403
 from clarray._numpy.sorting.sorting import *  # noqa: F403
 
-_serve_small_calls(_sys.modules[__name__])
+_attach_small_calls(_sys.modules[__name__])
 _serve_host_dtypes(_sys.modules[__name__], _np, list(globals()))
 _attach_namespace(_sys.modules[__name__])
 _attach_checks(_sys.modules[__name__])
-_serve_imports()
+_redirect_host_imports()
 _install_display()
 _bind_native()
 
@@ -128,16 +128,16 @@ if _t.TYPE_CHECKING:
 
     emath = scimath
 else:
-    _NOTEBOOKS = ("load_ipython_extension", "unload_ipython_extension")  # as IPython asks for them
+    _NOTEBOOKS = ("load_ipython_extension", "unload_ipython_extension")  # names that IPython looks up
     __all__ = sorted({name for name in globals() if not name.startswith("_")} | {*_late_names.NAMES, "lib", "linalg"})
 
     def __getattr__(name: str) -> _t.Any:
-        """Import what a name stands for when it is first asked for; see `clarray._api.late_names`."""
+        """Import the object for a name on its first access. See `clarray._api.late_names`."""
         try:
             if name == "run" or name in _NOTEBOOKS:
                 run = _import_whole("clarray.run")
                 return run if name == "run" else getattr(run, name)
-            return _late_names.found(_sys.modules[__name__], name)
+            return _late_names.resolve(_sys.modules[__name__], name)
         except AttributeError as error:
             _hide_own_frames(error)
             raise

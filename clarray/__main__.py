@@ -32,7 +32,7 @@ options:
 
 
 def main() -> int:
-    """Run the command that the first argument names."""
+    """Run the command of the first argument, or the demo without a command."""
     arguments = sys.argv[1:]
     word = arguments[0] if arguments else ""
     if word in ("-h", "--help"):
@@ -42,14 +42,14 @@ def main() -> int:
         print(f"clarray {__version__}")
         return 0
     if word in COMMANDS:
-        return _main_of(COMMANDS[word][0])(arguments[1:])
+        return _load_main(COMMANDS[word][0])(arguments[1:])
     if word and not word.startswith("-") and not Path(word).suffix and not Path(word).exists():
         print(_unknown(word), file=sys.stderr)
         return 2
-    return _main_of("clarray._api.demo")(arguments)
+    return _load_main("clarray._api.demo")(arguments)
 
 
-def _main_of(module: str) -> Callable[[list[str]], int]:
+def _load_main(module: str) -> Callable[[list[str]], int]:
     function: Callable[[list[str]], int] = import_module(module).main
     return function
 
@@ -57,8 +57,8 @@ def _main_of(module: str) -> Callable[[list[str]], int]:
 def _unknown(word: str) -> str:
     like = difflib.get_close_matches(word, COMMANDS, 1)
     question = f"; did you mean {like[0]!r}?" if like else ""
-    listed = "\n".join(f"  {name:16}  {text}" for name, (_, text) in COMMANDS.items())
-    return f"clarray: there is no command and no file {word!r}{question}\nThe commands are:\n{listed}"
+    commands = "\n".join(f"  {name:16}  {text}" for name, (_, text) in COMMANDS.items())
+    return f"clarray: there is no command and no file {word!r}{question}\nThe commands are:\n{commands}"
 
 
 if __name__ == "__main__":

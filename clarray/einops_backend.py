@@ -1,8 +1,7 @@
-"""DeviceArrays in `einops`: importing this module registers them, in einops' own way.
+"""DeviceArrays in `einops`: importing this module registers them by einops' own mechanism.
 
-einops looks for a backend among the subclasses of its `AbstractBackend` when it meets a type of array that it
-does not know yet; there is no entry point for one, so a user of einops imports this module. The functions
-of `einops.array_api` work without it.
+For a new type of array, einops searches the subclasses of its `AbstractBackend` for a backend. einops has no entry
+points, so its users import this module. The functions of `einops.array_api` work without it.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ __all__ = ["ClarrayBackend"]
 
 
 class ClarrayBackend(NumpyBackend):  # type: ignore[misc] # einops has no annotations here
-    """What einops asks of an array library; NumPy's functions, called by the base class, dispatch to clarray."""
+    """Implement einops' backend. The base class calls NumPy's functions, which dispatch to clarray."""
 
     framework_name = "clarray"
 
     def is_appropriate_type(self, tensor: Any) -> bool:
-        """Tell whether a tensor is handled here."""
+        """Return whether a tensor is a device array."""
         return isinstance(tensor, DeviceArray)
 
     def from_numpy(self, x: Any) -> DeviceArray:
@@ -38,11 +37,11 @@ class ClarrayBackend(NumpyBackend):  # type: ignore[misc] # einops has no annota
         return asnumpy(x)
 
     def arange(self, start: int, stop: int) -> DeviceArray:
-        """Give the integers of a range."""
+        """Return the integers of a range."""
         return arange(start, stop)
 
     def add_axes(self, x: DeviceArray, n_axes: int, pos2len: dict[int, int]) -> DeviceArray:
-        """Repeat along new axes, as a view: what einops does next copies at most once."""
+        """Repeat along new axes, as a view, so that einops' next operation copies at most once."""
         shape = list(x.shape)
         for position, length in sorted(pos2len.items()):
             x = self.add_axis(x, position)

@@ -55,7 +55,7 @@ _INFINITY = math.inf
 
 
 def _floats(name: str, *values: Any) -> list[Node]:
-    """The operands in float32 where it holds each of their dtypes, else in float64: SciPy's rule from 1.18 on.
+    """Convert operands to float32 if it can represent all their dtypes, or to float64: SciPy's rule from 1.18 on.
 
     Raises
     ------
@@ -63,13 +63,13 @@ def _floats(name: str, *values: Any) -> list[Node]:
         An operand is complex, or the device has no float64.
     """
     device = device_of_operands(values)
-    alone = all(weak_type(value) is not None for value in values)
-    given = [as_array(x, device)._node if alone or weak_type(x) is None else x for x in values]
-    dtype = np.result_type(np.float32, *(x.dtype if isinstance(x, Node) else x for x in given))
+    all_scalars = all(weak_type(value) is not None for value in values)
+    operands = [as_array(x, device)._node if all_scalars or weak_type(x) is None else x for x in values]
+    dtype = np.result_type(np.float32, *(x.dtype if isinstance(x, Node) else x for x in operands))
     if dtype.kind == "c":
         raise TypeError(f"clarray.special.{name} takes real numbers")
     dtype = device_dtype(dtype, device)
-    return [cast(x, dtype) if isinstance(x, Node) else scalar_node(x, dtype) for x in given]
+    return [cast(x, dtype) if isinstance(x, Node) else scalar_node(x, dtype) for x in operands]
 
 
 def _builtin(name: str, value: Node) -> Node:
@@ -77,8 +77,8 @@ def _builtin(name: str, value: Node) -> Node:
 
 
 def _array(node: Any) -> DeviceArray:
-    found: DeviceArray = evaluate_if_eager(node)
-    return found
+    array: DeviceArray = evaluate_if_eager(node)
+    return array
 
 
 def erf(x: Any) -> DeviceArray:
@@ -446,26 +446,26 @@ def kl_div(x: Any, y: Any) -> DeviceArray:
 
 
 def _relative(x: Node, y: Node) -> Node:
-    found: Node = applied(np.multiply, x, applied(np.log, applied(np.divide, x, y)))
-    return found
+    product: Node = applied(np.multiply, x, applied(np.log, applied(np.divide, x, y)))
+    return product
 
 
 def _divergence(x: Node, y: Node, inside: Node, border: Operand) -> Node:
-    """Use one formula above zero and another if only `x` is zero. The rest is infinity, or NaN for NaN."""
+    """Return `inside` above zero, `border` if only `x` is zero, NaN for NaN, and infinity for all other operands."""
     above = applied(np.logical_and, applied(np.greater, x, 0), applied(np.greater, y, 0))
     on_border = applied(np.logical_and, applied(np.equal, x, 0), applied(np.greater_equal, y, 0))
-    known = applied(np.logical_and, applied(np.equal, x, x), applied(np.equal, y, y))
-    return where(above, inside, where(on_border, border, where(known, _INFINITY, applied(np.add, x, y))))
+    without_nan = applied(np.logical_and, applied(np.equal, x, x), applied(np.equal, y, y))
+    return where(above, inside, where(on_border, border, where(without_nan, _INFINITY, applied(np.add, x, y))))
 
 
-def of_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:
-    """Give the function here that stands for one of SciPy's ufuncs, if there is one."""
+def function_for_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:
+    """Return this module's function for a ufunc of SciPy's, or None."""
     name = ufunc.__name__
     theirs = getattr(sys.modules.get("scipy.special"), name, None)
     if name not in __all__ or getattr(theirs, "__wrapped__", theirs) is not ufunc:
         return None
-    found: Callable[..., DeviceArray] = globals()[name]
-    return found
+    function: Callable[..., DeviceArray] = globals()[name]
+    return function
 
 
 def __getattr__(name: str) -> Any:

@@ -61,13 +61,13 @@ _COMPARISONS = (
 
 
 def _to_host(value: Any) -> Any:
-    """Copy the device arrays in a value to the host: what differs is found, and printed, there."""
+    """Copy the device arrays in a value to the host, where they are compared and printed."""
     if isinstance(value, _DeviceArray):
         return value.get()
     if type(value) in (list, tuple):
         return type(value)(map(_to_host, value))
     if type(value) is dict:
-        return {key: _to_host(one) for key, one in value.items()}
+        return {key: _to_host(element) for key, element in value.items()}
     return value
 
 

@@ -1,1 +1,1 @@
-"""What is put on top: methods, protocols, names, questions about what runs, commands."""
+"""The public interface above NumPy's chapters: methods, protocols, names, explanations of plans, commands."""

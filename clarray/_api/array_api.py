@@ -1,4 +1,4 @@
-"""What the Array API standard asks a namespace about: its version, devices and dtypes."""
+"""Inspection functions of the Array API standard: version, devices and dtypes of the namespace."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ class ArrayNamespaceInfo:
         >>> sorted(clarray.__array_namespace_info__().dtypes(kind="signed integer"))
         ['int16', 'int32', 'int64', 'int8']
         """
-        wanted = "".join(map(_letters, kind if isinstance(kind, tuple) else (kind,)))
+        kinds = "".join(map(_letters, kind if isinstance(kind, tuple) else (kind,)))
         fp64 = device_for(device).capabilities.fp64
         return {
             dtype.name: dtype
             for dtype, row in DTYPES.items()
-            if row.kind in wanted and not row.packed and (fp64 or row.compute != "double")
+            if row.kind in kinds and not row.packed and (fp64 or row.compute != "double")
         }
 
     def __repr__(self) -> str:
@@ -141,12 +141,12 @@ class ArrayNamespaceInfo:
 
 
 def _letters(kind: str | None) -> str:
-    """Give the letters of ``dtype.kind`` that a kind of the standard's stands for."""
+    """Return the letters of ``dtype.kind`` for one of the standard's kinds."""
     if kind is None:
         return "biufc"
     if kind not in _KINDS:
-        known = ", ".join(map(repr, _KINDS))
-        raise ValueError(f"unsupported kind {kind!r}; the kinds are {known}")
+        names = ", ".join(map(repr, _KINDS))
+        raise ValueError(f"unsupported kind {kind!r}; the kinds are {names}")
     return _KINDS[kind]
 
 

@@ -1,7 +1,7 @@
-"""``clarray.ndarray``: a class that names clarray's and NumPy's arrays alike.
+"""``clarray.ndarray``: a class whose instances are clarray's and NumPy's arrays.
 
-``isinstance(x, np.ndarray)`` holds for arrays of the device, for those that a library returns, and for those of dtypes
-that no device holds. It does not hold for a number that waits. A class that derives from it derives from `DeviceArray`.
+``isinstance(x, np.ndarray)`` is true for device arrays, and for ndarrays that a library returned or whose dtype no
+device supports. It is false for a pending number. A class that derives from ``ndarray`` derives from `DeviceArray`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray
 
-__all__ = ["Accepting", "ndarray"]
+__all__ = ["UnionMeta", "ndarray"]
 
 
-class Accepting(type):
-    """Metaclass of a class that stands for others: `_kinds`, the first of which makes new objects."""
+class UnionMeta(type):
+    """Metaclass of a class that is the union of other classes, `_kinds`. The first of them creates new objects."""
 
     _kinds: tuple[type, ...]
 
@@ -48,7 +48,7 @@ class Accepting(type):
         return [name for name in dir(cls._kinds[-1]) if hasattr(cls, name)]
 
 
-class ndarray(metaclass=Accepting):  # noqa: N801 - NumPy's name
+class ndarray(metaclass=UnionMeta):  # noqa: N801 - NumPy's name
     """Provide `DeviceArray` under NumPy's name. ``isinstance(x, clarray.ndarray)`` is true for NumPy's arrays as well.
 
     Examples

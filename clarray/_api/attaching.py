@@ -1,7 +1,7 @@
-"""DeviceArray's operators, methods and protocols: functions of the modules below, which here become its own.
+"""Attach operators, methods and protocols to DeviceArray: functions of the modules of lower rank.
 
-The array itself stands at the bottom, and all of NumPy's chapters are built on it; so its methods come last. Where a
-method has the function's signature it is the function. `clarray._api.ndarray_methods` has the other ones.
+NumPy's chapters are built on DeviceArray, so its methods, which are built on the chapters, are attached afterwards. A
+method with the signature of a function is the function. `clarray._api.ndarray_methods` has the other methods.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def __complex__(self: DeviceArray) -> complex:
 
 
 def __bytes__(self: DeviceArray) -> bytes:
-    return bytes(self.get())  # of a 0-d array of integers so many zeros, as Python makes of what is an index
+    return bytes(self.get())  # a 0-d array of integers gives a number of zeros, as Python's integers do
 
 
 def __repr__(self: DeviceArray) -> str:
@@ -86,7 +86,7 @@ def __str__(self: DeviceArray) -> str:
 
 @accelerated
 def __array_ufunc__(self: DeviceArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    if not kwargs and method == "__call__":  # what most calls are
+    if not kwargs and method == "__call__":  # the most frequent calls
         short = short_calls.get(ufunc)
         if short is not None and len(inputs) == ufunc.nin:
             if len(inputs) == 1:
@@ -107,8 +107,8 @@ def _new(
     *,
     device: Any = None,
 ) -> Any:
-    made = construction.construct(shape, dtype, buffer, offset, strides, order, device)
-    return made if cls is DeviceArray else seen_as(made, cls, None)
+    array = construction.construct(shape, dtype, buffer, offset, strides, order, device)
+    return array if cls is DeviceArray else seen_as(array, cls, None)
 
 
 def __reduce__(self: DeviceArray) -> Any:
@@ -118,7 +118,7 @@ def __reduce__(self: DeviceArray) -> Any:
 
 
 def __reduce_ex__(self: DeviceArray, protocol: Any, /) -> Any:
-    if int(protocol) < 5 or type(self).__reduce__ is not DeviceArray.__reduce__:  # a subclass has its own way
+    if int(protocol) < 5 or type(self).__reduce__ is not DeviceArray.__reduce__:  # a subclass pickles itself
         return self.__reduce__()
     if is_number(self):
         return conversion.numpy_scalar(self._node).__reduce_ex__(protocol)
@@ -218,7 +218,7 @@ _METHODS: dict[str, Any] = {
     "__array__": conversion.to_ndarray,
     "__array_ufunc__": __array_ufunc__,
     "__dlpack__": dlpack.export,
-    "__dlpack_device__": dlpack.place_of,
+    "__dlpack_device__": dlpack.dlpack_device,
     "__jax_array__": dlpack.to_jax,
 }
 
@@ -330,9 +330,11 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
 }
 
 
-_ASK_THEIR_CALLER = frozenset(("__array__", "__array_interface__"))  # by its frame, which is the next
+_DEPEND_ON_CALLER = frozenset(
+    ("__array__", "__array_interface__")
+)  # read the frame of their caller, so no wrapper may come between
 
-# Calls of these take less than a microsecond, so a boundary would be felt: they hide frames themselves, or show one.
+# Calls of these take less than a microsecond, which a boundary would slow down. They hide frames themselves.
 _WITHOUT_BOUNDARY = frozenset(
     (
         *("__neg__", "__pos__", "__abs__", "__invert__", "__pow__", "__ipow__", "__matmul__"),
@@ -343,8 +345,8 @@ _WITHOUT_BOUNDARY = frozenset(
 
 
 def _with_boundary(name: str, method: Any) -> Any:
-    """Return a method whose errors have no frames of clarray's, and that NumPy computes if it raises `HostOnly`."""
-    without = name in _ASK_THEIR_CALLER or (core is not None and name in _WITHOUT_BOUNDARY)
+    """Wrap a method: its errors show no frames of clarray's, and NumPy computes a call that raises `HostOnly`."""
+    without = name in _DEPEND_ON_CALLER or (core is not None and name in _WITHOUT_BOUNDARY)
     if without or isinstance(method, staticmethod | classmethod):
         return method
     if hasattr(np.ndarray, name) and not name.startswith("__"):
@@ -354,18 +356,18 @@ def _with_boundary(name: str, method: Any) -> Any:
 
 def attached() -> dict[str, Any]:
     """Return the functions and properties that `DeviceArray` gets from other modules."""
-    found: dict[str, Any] = operator_methods()
-    found |= {name: as_method(name, function) for name, function in _METHODS.items()}
-    found = {name: _with_boundary(name, method) for name, method in found.items()}
+    attributes: dict[str, Any] = operator_methods()
+    attributes |= {name: as_method(name, function) for name, function in _METHODS.items()}
+    attributes = {name: _with_boundary(name, method) for name, method in attributes.items()}
     for name, (read, write, text) in _PROPERTIES.items():
-        found[name] = property(_with_boundary(name, read), write and boundary(write), doc=text)
-    return found | NUMBER_ATTRIBUTES
+        attributes[name] = property(_with_boundary(name, read), write and boundary(write), doc=text)
+    return attributes | NUMBER_ATTRIBUTES
 
 
-for _name, _found in attached().items():
-    setattr(DeviceArray, _name, _found)
-    if not isinstance(_found, property | classmethod | staticmethod):
-        publish(_found, "clarray", f"DeviceArray.{_name}")
+for _name, _attribute in attached().items():
+    setattr(DeviceArray, _name, _attribute)
+    if not isinstance(_attribute, property | classmethod | staticmethod):
+        publish(_attribute, "clarray", f"DeviceArray.{_name}")
 for _name, _write in {
     "shape": construction.set_shape,
     "dtype": construction.set_dtype,
@@ -374,8 +376,8 @@ for _name, _write in {
     setattr(DeviceArray, _name, vars(DeviceArray)[_name].setter(boundary(_write)))
 
 
-def of_namespace(namespace: ModuleType) -> dict[str, Any]:
-    """The methods that look for clarray's functions, in `namespace`."""
+def namespace_methods(namespace: ModuleType) -> dict[str, Any]:
+    """Return the methods that look up clarray's functions in `namespace`."""
 
     def __array_function__(self: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         try:
@@ -392,7 +394,7 @@ def of_namespace(namespace: ModuleType) -> dict[str, Any]:
 
 
 def attach_namespace(namespace: ModuleType) -> None:
-    """Let arrays find their functions: `namespace` is clarray itself, which has them all."""
-    for name, function in of_namespace(namespace).items():
+    """Attach the methods that look up clarray's functions in `namespace`, which is clarray."""
+    for name, function in namespace_methods(namespace).items():
         setattr(DeviceArray, name, function)
         publish(function, "clarray", f"DeviceArray.{name}")

@@ -1,4 +1,4 @@
-"""What programs written for CuPy call, and clarray has under other names or does by itself."""
+"""CuPy's names that clarray does not need itself: `fuse`, and the memory pool."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ class MemoryPool:
         >>> pool.total_bytes() - pool.used_bytes() - pool.free_bytes()
         0
         """
-        found = memory_info()
-        return found.used + found.pooled
+        memory = memory_info()
+        return memory.used + memory.pooled
 
     def free_all_blocks(self) -> None:
         """Return unused memory to the system: `clarray.free_memory`.

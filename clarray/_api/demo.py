@@ -30,7 +30,7 @@ COLUMNS = "{:<22} {:>11} {:>11} {:>7} {:>8} {:>8}  {}"
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table. Rounding is judged by the sum of the magnitudes of the addends."""
+    """A row of the table. The bound on rounding is proportional to the sum of the addends' magnitudes."""
 
     label: str
     compute: Callable[..., Any]
@@ -39,7 +39,7 @@ class Case:
 
 
 def cases(shape: tuple[int, ...]) -> list[Case]:
-    """List what is run on an array of this shape, sums along each of several axes included."""
+    """Return the cases for an array of this shape, with sums along each axis if it has several."""
 
     def along(axis: int) -> Case:
         return Case(
@@ -64,7 +64,7 @@ def cases(shape: tuple[int, ...]) -> list[Case]:
 
 
 def oracle(case: Case, x: np.ndarray) -> Any:
-    """Compute what NumPy says in the widest type: its own rounding must not pass for ours."""
+    """Compute NumPy's result in the widest dtype, so that its own rounding is negligible."""
     if x.dtype.kind == "f":
         return case.compute(x, dtype=np.float64)
     if x.dtype.kind == "c":
@@ -73,7 +73,7 @@ def oracle(case: Case, x: np.ndarray) -> Any:
 
 
 def agrees(got: np.ndarray, case: Case, x: np.ndarray) -> bool:
-    """Whether a result is NumPy's: integers exactly, floats within a few roundings."""
+    """Return whether a result is NumPy's: integers exactly, floats within a few roundings."""
     expected = np.asarray(oracle(case, x))
     if got.dtype.kind not in "fc":
         return bool(np.array_equal(got, expected))
@@ -91,8 +91,8 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def finished(call: Callable[[], Any]) -> Callable[[], None]:
-    """Wrap a call so that its result is computed and the device is idle when it returns."""
+def synchronized(call: Callable[[], Any]) -> Callable[[], None]:
+    """Wrap a call to evaluate its result and to wait for the device."""
 
     def run() -> None:
         call().evaluate()
@@ -102,47 +102,47 @@ def finished(call: Callable[[], Any]) -> Callable[[], None]:
 
 
 def copy_bandwidth(elements: int) -> float:
-    """Measure bytes read and written per second by a copy of float32 numbers on the device."""
+    """Measure the bytes that a copy of float32 numbers reads and writes per second on the device."""
     x = zeros(elements, np.float32)
-    call = finished(x.copy)
+    call = synchronized(x.copy)
     call()
     return 2 * x.nbytes / min(seconds(call) for _ in range(ROUNDS))
 
 
 def row(case: Case, host: np.ndarray, device: Any, bandwidth: float) -> tuple[list[str], bool]:
-    """Run one case on both sides in turn; give the table's cells and whether the answers agree."""
+    """Run a case with clarray and NumPy in turn. Return the table's cells, and whether the results agree."""
 
     def ours() -> Any:
         return case.compute(asarray(host) if case.uploads else device)
 
     got = asnumpy(ours())
-    run = finished(ours)
+    run = synchronized(ours)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
         times[0].append(seconds(run))
         times[1].append(seconds(lambda: case.compute(host)))
-    mine, theirs = map(statistics.median, times)
-    rate = (host.nbytes + got.nbytes) / mine
-    right = agrees(got, case, host)
+    our_time, numpy_time = map(statistics.median, times)
+    rate = (host.nbytes + got.nbytes) / our_time
+    is_right = agrees(got, case, host)
     return [
         case.label,
-        f"{mine * 1e3:.3f} ms",
-        f"{theirs * 1e3:.3f} ms",
-        f"{theirs / mine:.2f}",
+        f"{our_time * 1e3:.3f} ms",
+        f"{numpy_time * 1e3:.3f} ms",
+        f"{numpy_time / our_time:.2f}",
         f"{rate / 1e9:.1f}",
         f"{rate / bandwidth:.0%}",
-        "yes" if right else "NO",
-    ], right
+        "yes" if is_right else "NO",
+    ], is_right
 
 
 def mapped_member(path: Path, name: str) -> np.ndarray:
-    """Map an array that an .npz archive stores uncompressed; read it where it is compressed."""
+    """Map an uncompressed array of an .npz archive into memory, or read a compressed one."""
     with zipfile.ZipFile(path) as archive:
         member = archive.getinfo(name)
     if member.compress_type != zipfile.ZIP_STORED:
         with np.load(path) as arrays:
-            found: np.ndarray = arrays[name.removesuffix(".npy")]
-            return found
+            member_array: np.ndarray = arrays[name.removesuffix(".npy")]
+            return member_array
     with path.open("rb") as file:
         # The local header's own name and extra fields may differ in length from the directory's.
         file.seek(member.header_offset + 26)
@@ -151,8 +151,8 @@ def mapped_member(path: Path, name: str) -> np.ndarray:
         version = np.lib.format.read_magic(file)
         headers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
         shape, fortran, dtype = headers[version != (1, 0)](file)
-        at = file.tell()
-    return np.memmap(path, dtype, "r", offset=at, shape=shape, order="F" if fortran else "C")
+        offset = file.tell()
+    return np.memmap(path, dtype, "r", offset=offset, shape=shape, order="F" if fortran else "C")
 
 
 def load(path: Path) -> tuple[str, np.ndarray]:
@@ -181,7 +181,7 @@ def load(path: Path) -> tuple[str, np.ndarray]:
 
 
 def read_csv(path: Path) -> np.ndarray:
-    """Read comma-separated numbers, with or without one line of headings; a missing number is NaN."""
+    """Read comma-separated numbers, with or without one line of headings. A missing number becomes NaN."""
     with path.open() as lines:
         first = lines.readline()
     try:
@@ -191,7 +191,7 @@ def read_csv(path: Path) -> np.ndarray:
         headings = 1
     try:
         return np.loadtxt(path, delimiter=",", skiprows=headings)
-    except ValueError:  # a field that is missing, or no number
+    except ValueError:  # a missing number, or text
         pass
     try:
         return np.loadtxt(path, delimiter=",", skiprows=headings, converters=_number)
@@ -207,7 +207,7 @@ def _number(field: str) -> float:
 
 
 def sample(elements: int) -> tuple[str, np.ndarray]:
-    """Make uniform float32 numbers, as rows of SAMPLE_COLUMNS where that divides their number."""
+    """Draw uniform float32 numbers, in rows of SAMPLE_COLUMNS if it divides their number."""
     data = np.random.default_rng(0).random(elements, dtype=np.float32)
     if elements > SAMPLE_COLUMNS and elements % SAMPLE_COLUMNS == 0:
         data = data.reshape(-1, SAMPLE_COLUMNS)
@@ -215,26 +215,26 @@ def sample(elements: int) -> tuple[str, np.ndarray]:
 
 
 def show_devices(chosen: Any) -> None:
-    """Print the devices found, the chosen one marked."""
+    """Print the devices, with a mark at the selected one."""
     print("Devices (choose with --device or CLARRAY_DEVICE)")
     print(*describe_devices(chosen), sep="\n")
 
 
 def show_table(data: np.ndarray, bandwidth: float) -> bool:
-    """Print the table for an array; whether every answer is NumPy's."""
-    x = array(data)  # its own memory: what shares NumPy's is evaluated at each call
+    """Print the table for an array. Return whether all results are NumPy's."""
+    x = array(data)  # a copy, because expressions of shared memory are evaluated at each call
     print(f"Copy bandwidth of the device: {bandwidth / 1e9:.1f} GB/s (read and written)\n")
     print(COLUMNS.format(*HEADINGS))
-    right = True
+    all_agree = True
     for case in cases(data.shape):
-        cells, fine = row(case, data, x, bandwidth)
+        cells, is_right = row(case, data, x, bandwidth)
         print(COLUMNS.format(*cells), flush=True)
-        right = right and fine
-    return right
+        all_agree = all_agree and is_right
+    return all_agree
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser("python -m clarray", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="a .npy, .npz or .csv file of numbers")
     parser.add_argument("--size", type=int, help="elements of the sample data")
@@ -243,20 +243,20 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 1 where there is no device or no usable file, 2 where an answer differs."""
-    asked = arguments(argv)
+    """Run the command. Return 1 without a device or a readable file, and 2 if a result differs."""
+    options = arguments(argv)
     try:
-        with use_device(asked.device) as chosen:
+        with use_device(options.device) as chosen:
             print(f"clarray {__version__}, NumPy {np.__version__}")
             show_devices(chosen)
             default = SAMPLE_ELEMENTS[chosen.capabilities.kind]
-            label, data = load(asked.file) if asked.file else sample(asked.size or default)
+            label, data = load(options.file) if options.file else sample(options.size or default)
             print(f"\n{label}: {data.dtype} {data.shape}, {data.nbytes / 1e6:.1f} MB")
-            right = show_table(data, copy_bandwidth(default))
+            all_agree = show_table(data, copy_bandwidth(default))
     except (RuntimeError, OSError, ValueError, TypeError, MemoryError) as error:
         print(f"clarray: {error}", file=sys.stderr)
         return 1
-    if not right:
+    if not all_agree:
         print("\nclarray: an answer differs from NumPy's; please report it", file=sys.stderr)
         return 2
     return 0

@@ -1,8 +1,8 @@
-"""DLPack: arrays to and from other libraries, in the same memory where that is host memory; and JAX's own protocol.
+"""Exchange arrays with other libraries by DLPack, without copies in host memory, and with JAX by its own protocol.
 
-NumPy makes and reads the capsules: an ndarray on the device's memory is exported, and what NumPy
-imports becomes an array of ours. Either keeps the memory as long as its consumer lives. From then on
-somebody else may write to the memory at any time, so it is treated as memory that an ndarray shares.
+NumPy makes and reads the capsules: an ndarray on the device's memory is exported, and NumPy's import
+becomes a device array. Either keeps the memory alive as long as its consumer. The other library may
+write to the memory at any time, so it is treated as memory that an ndarray shares.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ __all__ = ["from_dlpack"]
 
 CPU, OPENCL = 1, 4  # of DLDeviceType
 _HOST = (CPU, 0)
-_COPIED = 2  # DLPACK_FLAG_BITMASK_IS_COPIED
-_FLAGS_AT = 24  # in DLManagedTensorVersioned: behind the version and two pointers
+_FLAG_COPIED = 2  # DLPACK_FLAG_BITMASK_IS_COPIED
+_FLAGS_OFFSET = 24  # in DLManagedTensorVersioned: behind the version and two pointers
 
 
 class CopyNeededError(BufferError, ValueError):
-    """A copy was forbidden and is needed; the array API standard asks for either of the two."""
+    """A forbidden copy is needed. The Array API standard names either of the two base classes."""
 
 
 def export(
     array: DeviceArray, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
-    """``__dlpack__``: a capsule of an array."""
+    """Implement ``__dlpack__``: return a capsule of an array."""
     if stream is not None:
         raise RuntimeError("stream must be None: clarray orders the work of a device itself")
-    where = place_of(array)
+    own_device = dlpack_device(array)
     if dl_device is None:
-        dl_device = where
+        dl_device = own_device
     dl_device = (int(dl_device[0]), int(dl_device[1]))
     if dl_device != _HOST:
         raise BufferError(
@@ -47,7 +47,7 @@ def export(
             "ask for dl_device=(1, 0) (device='cpu' in NumPy's from_dlpack)"
         )
     version = {} if max_version is None else {"max_version": max_version}
-    if copy is not True and where == _HOST:
+    if copy is not True and own_device == _HOST:
         return host_array(array).__dlpack__(**version)
     if copy is False:
         raise CopyNeededError(f"the array is on {array.device}: it cannot be in host memory without a copy")
@@ -57,27 +57,27 @@ def export(
 
 
 def _mark_copied(capsule: Any) -> None:
-    """Set the flag that the memory is the consumer's alone, where the capsule's version has flags."""
+    """Set the flag that only the consumer has the memory, if the capsule's version has flags."""
     name = b"dltensor_versioned"
     if ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), name):
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        flags = ctypes.c_uint64.from_address(pointer(capsule, name) + _FLAGS_AT)
-        flags.value |= _COPIED
+        flags = ctypes.c_uint64.from_address(pointer(capsule, name) + _FLAGS_OFFSET)
+        flags.value |= _FLAG_COPIED
 
 
-def place_of(array: DeviceArray) -> tuple[int, int]:
-    """``__dlpack_device__``: the host for a device that works in its memory, else an OpenCL device."""
+def dlpack_device(array: DeviceArray) -> tuple[int, int]:
+    """Implement ``__dlpack_device__``: the host if the device works in host memory, else an OpenCL device."""
     device = array.device
     if device.capabilities.host_memory:
         return _HOST
-    listed = devices()
-    return OPENCL, listed.index(device) if device in listed else len(listed)
+    all_devices = devices()
+    return OPENCL, all_devices.index(device) if device in all_devices else len(all_devices)
 
 
 def to_jax(array: DeviceArray) -> Any:
-    """``__jax_array__``: a copy, since JAX's arrays never change, and what shares memory with ours would."""
-    jax: Any = importlib.import_module("jax.numpy")  # who asks has imported it
+    """Implement ``__jax_array__`` by a copy: JAX's arrays are immutable, and shared memory would change."""
+    jax: Any = importlib.import_module("jax.numpy")  # the caller has imported JAX
     return jax.asarray(asnumpy(array))
 
 
@@ -120,21 +120,21 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
     if isinstance(x, DeviceArray):
         if copy is False and device is not None and device_for(device) is not x.device:
             raise CopyNeededError(f"the array is on {x.device}: it cannot be on another device without a copy")
-        made = asarray(x, device=device, copy=copy)
-        return made[...] if made is x else made
-    on = device_for(device)
-    host = _imported(x, copy)
-    dtype = device_dtype(host.dtype, on)
-    node = None if copy else share(host, on)
+        array = asarray(x, device=device, copy=copy)
+        return array[...] if array is x else array
+    target = device_for(device)
+    host = _import_to_host(x, copy)
+    dtype = device_dtype(host.dtype, target)
+    node = None if copy else share(host, target)
     if node is None:
         if copy is False and host.size:
-            raise CopyNeededError(f"{on} cannot use this array's memory: it needs a copy; leave copy=None")
-        node = upload(host, dtype, on)
+            raise CopyNeededError(f"{target} cannot use this array's memory: it needs a copy; leave copy=None")
+        node = upload(host, dtype, target)
     return wrap(node)
 
 
-def _imported(x: Any, copy: bool | None) -> np.ndarray:
-    """Give host memory that holds an array of any library's, its own if it is on the host."""
+def _import_to_host(x: Any, copy: bool | None) -> np.ndarray:
+    """Import an array of another library to host memory, without a copy if it is there."""
     if int(x.__dlpack_device__()[0]) == CPU:
         return np.from_dlpack(x)
     if copy is False:

@@ -1,4 +1,4 @@
-"""Questions about dtypes: which one a result has, what may be cast. An array stands for its dtype."""
+"""Queries of dtypes: promotion, casting and limits. An array is replaced with its dtype."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = [
 ]
 
 
-def _dtype_of(value: Any) -> Any:
-    """The dtype of an array; anything else as it is."""
+def _dtype_if_array(value: Any) -> Any:
+    """Return the dtype of a device array, and any other value unchanged."""
     return value.dtype if isinstance(value, DeviceArray) else value
 
 
@@ -56,7 +56,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     >>> clarray.result_type(clarray.float32, clarray.int16, 3.0)
     dtype('float32')
     """
-    return np.result_type(*map(_dtype_of, arrays_and_dtypes))
+    return np.result_type(*map(_dtype_if_array, arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
@@ -84,7 +84,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     >>> clarray.can_cast(clarray.int32, clarray.int64), clarray.can_cast(clarray.int64, clarray.int32)
     (True, False)
     """
-    return np.can_cast(_dtype_of(from_), to, casting)
+    return np.can_cast(_dtype_if_array(from_), to, casting)
 
 
 class finfo:  # noqa: N801 - NumPy's name
@@ -110,7 +110,7 @@ class finfo:  # noqa: N801 - NumPy's name
     """
 
     def __init__(self, dtype: Any) -> None:
-        self._numpy = np.finfo(_dtype_of(dtype))
+        self._numpy = np.finfo(_dtype_if_array(dtype))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

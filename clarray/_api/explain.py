@@ -1,7 +1,6 @@
-"""The plan of an evaluation: what would run, and nothing does.
+"""Explain the plan of an evaluation without running it.
 
-The pending graph is copied, and the copy goes through the planning that an evaluation goes through, with
-memory that is only pretended.
+The pending graph is copied, and the copy is planned as in an evaluation, with memory that is not allocated.
 """
 
 from __future__ import annotations
@@ -47,34 +46,34 @@ def explain(array: DeviceArray) -> Explanation:
     node = array._node
     device = device_of(node.inputs or (node,))
     with device.lock:
-        lines = [f"{_what(node)} on {device}", "", "expression", *_tree(node)]
-        left = _left_to_run(node)
-        if left:
-            return Explanation("\n".join([*lines, "", left]), _boxes(node, set()), [], {}, [])
+        lines = [f"{_dtype_and_shape(node)} on {device}", "", "expression", *_tree_lines(node)]
+        reason = _reason_without_plan(node)
+        if reason:
+            return Explanation("\n".join([*lines, "", reason]), _boxes(node, set()), [], {}, [])
         cache = kernel_cache_of(device)
-        rehearsal = _Rehearsal(cache)
-        passes = rehearsal.run(node)
-        boxes = _boxes(node, rehearsal.written())
+        dry_run = _DryRun(cache)
+        passes = dry_run.run(node)
+        boxes = _boxes(node, dry_run.written())
     launches = [launch for _, group in passes for launch in group]
-    described = [_launch(launch) for launch in launches]
+    descriptions = [_describe_launch(launch) for launch in launches]
     number = 0
-    for result, group in passes:
-        lines += ["", f"pass over memory for {_what(result)}"]
+    for output, group in passes:
+        lines += ["", f"pass over memory for {_dtype_and_shape(output)}"]
         for _ in group:
             number += 1
-            lines.append(f"  {number}. {described[number - 1]}")
+            lines.append(f"  {number}. {descriptions[number - 1]}")
     policies = _policies(cache, node, launches)
     lines += ["", f"policies ({cache.policies.name})", *(f"  {name}: {policy}" for name, policy in policies.items())]
-    seen: dict[str, list[str]] = {}
+    launches_by_source: dict[str, list[str]] = {}
     for number, launch in enumerate(launches, 1):
-        seen.setdefault(launch.kernel.source.rstrip(), []).append(f"{number}")
-    for source, numbers in seen.items():
+        launches_by_source.setdefault(launch.kernel.source.rstrip(), []).append(f"{number}")
+    for source, numbers in launches_by_source.items():
         lines += ["", f"OpenCL source of launch {', '.join(numbers)}", source]
-    return Explanation("\n".join(lines), boxes, described, policies, list(seen))
+    return Explanation("\n".join(lines), boxes, descriptions, policies, list(launches_by_source))
 
 
-def _left_to_run(node: Node) -> str:
-    """Return why an evaluation of a node would launch nothing that can be told before; '' if it would."""
+def _reason_without_plan(node: Node) -> str:
+    """Return the reason why a node has no plan of launches, or '' if it has a plan."""
     if node.memory is not None:
         return "in memory: nothing is left to run"
     if node.op is CONST:
@@ -87,73 +86,73 @@ def _left_to_run(node: Node) -> str:
 # The expression -----------------------------------------------------------------------------------
 
 
-def _what(node: Node) -> str:
+def _dtype_and_shape(node: Node) -> str:
     parts = selected(node)
     extents = node.shape if parts is None else parts[1].shape
     shape = "x".join(map(str, extents)) if extents else "0-d"
     return f"{node.dtype.name} {shape}"
 
 
-def _tree(root: Node) -> list[str]:
-    """One line per node, operands below what uses them; what is used again is named."""
+def _tree_lines(root: Node) -> list[str]:
+    """Return one line per node, with operands below their users. Nodes with several users have a number."""
     uses: dict[int, int] = {}
-    _count(root, uses)
+    _count_uses(root, uses)
     names: dict[int, str] = {}
     lines: list[str] = []
-    _draw(root, 1, uses, names, lines)
+    _append_tree(root, 1, uses, names, lines)
     return lines
 
 
-def _count(node: Node, uses: dict[int, int]) -> None:
+def _count_uses(node: Node, uses: dict[int, int]) -> None:
     uses[id(node)] = uses.get(id(node), 0) + 1
     if uses[id(node)] == 1:
         for arg in node.args:
-            _count(arg, uses)
+            _count_uses(arg, uses)
 
 
-def _draw(node: Node, depth: int, uses: dict[int, int], names: dict[int, str], lines: list[str]) -> None:
+def _append_tree(node: Node, depth: int, uses: dict[int, int], names: dict[int, str], lines: list[str]) -> None:
     indent = "  " * depth
     if id(node) in names:
         lines.append(f"{indent}{names[id(node)]}, again")
         return
     name = names[id(node)] = f"#{len(names) + 1}"
     label = f"  {name}" if uses[id(node)] > 1 else ""
-    lines.append(f"{indent}{_line(node)}{label}")
+    lines.append(f"{indent}{_describe_node(node)}{label}")
     for arg in node.args:
-        _draw(arg, depth + 1, uses, names, lines)
+        _append_tree(arg, depth + 1, uses, names, lines)
 
 
-def _line(node: Node) -> str:
+def _describe_node(node: Node) -> str:
     if node.memory is not None:
         shared = ", shared with the host" if node.flags & EAGER else ""
         order = "contiguous" if node.contiguous else f"strides {node.strides}"
-        return f"array {_what(node)}, {order} from element {node.offset}{shared}"
+        return f"array {_dtype_and_shape(node)}, {order} from element {node.offset}{shared}"
     if node.op is CONST:
         return f"scalar {node.dtype.name} {node.value}"
     if node.op is INDEX:
-        return f"position {_what(node)}, steps {node.strides} from {node.offset}"
+        return f"position {_dtype_and_shape(node)}, steps {node.strides} from {node.offset}"
     if node.op is COMPRESS:
-        return f"selection by a mask: {node.dtype.name}, of {_what(node)}"
+        return f"selection by a mask: {node.dtype.name}, of {_dtype_and_shape(node)}"
     axes = f" over axes {node.op.axes}" if hasattr(node.op, "axes") else ""
-    return f"{node.op.name}{axes} -> {_what(node)}"
+    return f"{node.op.name}{axes} -> {_dtype_and_shape(node)}"
 
 
 def _boxes(root: Node, written: set[int]) -> list[Box]:
     """Return the expression for a picture, its result first."""
     numbers: dict[int, int] = {}
-    order: list[Node] = []
+    nodes: list[Node] = []
 
     def visit(node: Node) -> None:
         if id(node) not in numbers:
-            numbers[id(node)] = len(order)
-            order.append(node)
+            numbers[id(node)] = len(nodes)
+            nodes.append(node)
             for arg in node.args:
                 visit(arg)
 
     visit(root)
     return [
-        Box(_title(node), _what(node), _kind(node, written), tuple(numbers[id(arg)] for arg in node.args))
-        for node in order
+        Box(_title(node), _dtype_and_shape(node), _kind(node, written), tuple(numbers[id(arg)] for arg in node.args))
+        for node in nodes
     ]
 
 
@@ -178,8 +177,8 @@ def _kind(node: Node, written: set[int]) -> str:
 # The passes ---------------------------------------------------------------------------------------
 
 
-class _Pretended:
-    """Stands for memory that an evaluation would allocate."""
+class _PlannedMemory:
+    """Placeholder of the memory that an evaluation would allocate."""
 
     shared = False
     writeable = True
@@ -192,11 +191,11 @@ class _Pretended:
         self.readers: list[Any] = []
 
     def elements(self, dtype: Any) -> None:
-        """As of memory that is not the host's."""
+        """Return None, as memory outside of the host does."""
 
 
-class _Rehearsal:
-    """Goes through the evaluation of a graph's copy."""
+class _DryRun:
+    """Plan the evaluation of a copy of a graph."""
 
     def __init__(self, cache: KernelCache) -> None:
         self._state = cache
@@ -204,27 +203,27 @@ class _Rehearsal:
         self._passes: list[tuple[Node, list[Launch]]] = []
 
     def run(self, root: Node) -> list[tuple[Node, list[Launch]]]:
-        """Each value that would be computed, in order, with its launches."""
-        copied = self._copied(root, True)
+        """Return each value that would be computed, in order, with its launches."""
+        copied = self._copy(root, True)
         originals: list[Node] = []
         _gather(root, originals, set())
         for node in originals:
-            self._copies[id(node)].readers = [self._reader(r) for r in list(node.readers)]
+            self._copies[id(node)].readers = [self._copy_user(r) for r in list(node.readers)]
         self._compute(copied)
         return self._passes
 
     def written(self) -> set[int]:
-        """Return the identities of the nodes of the graph itself that a pass writes."""
+        """Return the identities of the original graph's nodes that a pass writes."""
         results = {id(result) for result, _ in self._passes}
         return {original for original, copied in self._copies.items() if id(copied) in results}
 
-    def _copied(self, node: Node, root: bool = False) -> Node:
+    def _copy(self, node: Node, root: bool = False) -> Node:
         if node.memory is not None or not node.args:
             return index(node.shape, node.strides, node.dtype, node.offset) if root else node
-        found = self._copies.get(id(node))
-        if found is None:
-            args = tuple(self._copied(a) for a in node.args)
-            found = self._copies[id(node)] = Node(
+        copied = self._copies.get(id(node))
+        if copied is None:
+            args = tuple(self._copy(a) for a in node.args)
+            copied = self._copies[id(node)] = Node(
                 node.op,
                 args,
                 node.shape,
@@ -235,38 +234,38 @@ class _Rehearsal:
                 node.sig,
                 node.inputs,
             )
-        return found
+        return copied
 
-    def _reader(self, reader: Any) -> Any:
-        """The copy of a reader; one that is not in the graph counts as it does in an evaluation."""
+    def _copy_user(self, reader: Any) -> Any:
+        """Return a reference to the copy of a user. A user outside the graph counts as dead memory."""
         kind = Selecting if type(reader) is Selecting else ref
         copied = self._copies.get(id(reader()))
-        return kind(_Pretended(None, 0) if copied is None else copied)  # the first is dead at once
+        return kind(_PlannedMemory(None, 0) if copied is None else copied)  # the placeholder dies at once
 
     def _compute(self, node: Node) -> None:
         if node.memory is not None:
             return
-        out, launches = prepare(self._state, node, None, self._compute, self._pretend)
-        # nothing is in host memory that is only pretended, so NumPy computes nothing
+        out, launches = prepare(self._state, node, None, self._compute, self._allocate)
+        # placeholders are not host memory, so the plan has no steps by NumPy
         self._passes.append((node, [launch for launch in launches if isinstance(launch, Launch)]))
         assert out.memory is not None
         readers = node.readers
         node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
         pass_on(readers, out.memory)
 
-    def _pretend(self, nbytes: int) -> Any:
-        return _Pretended(self._state.device, nbytes)
+    def _allocate(self, nbytes: int) -> Any:
+        return _PlannedMemory(self._state.device, nbytes)
 
 
-def _gather(node: Node, found: list[Node], seen: set[int]) -> None:
-    if id(node) not in seen and node.memory is None and node.args:
-        seen.add(id(node))
-        found.append(node)
+def _gather(node: Node, pending: list[Node], visited: set[int]) -> None:
+    if id(node) not in visited and node.memory is None and node.args:
+        visited.add(id(node))
+        pending.append(node)
         for arg in node.args:
-            _gather(arg, found, seen)
+            _gather(arg, pending, visited)
 
 
-def _launch(launch: Launch) -> str:
+def _describe_launch(launch: Launch) -> str:
     groups = "x".join(map(str, launch.groups))
     local = "x".join(map(str, launch.local))
     where = "on the calling thread" if launch.inline else "on the device's threads"

@@ -1,4 +1,4 @@
-"""The result of `explain`: text that prompts show as lines, and notebooks as a picture and a list."""
+"""The result of `explain`: text at prompts, and a picture with a list of launches in notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Box", "Explanation"]
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 150, 38, 14, 30
 _FILLS = {"memory": "#8aa0b4", "number": "#b9b9b9", "fused": "#7fb08a", "pass": "#d9a441"}
-_MOST_DRAWN = 60  # boxes that a picture can hold
+_MAX_BOXES = 60  # boxes that a picture can hold
 
 
 class Box(NamedTuple):
@@ -21,9 +21,9 @@ class Box(NamedTuple):
     title, subtitle : str
         The operation, and dtype and shape of the value.
     kind : {'memory', 'number', 'fused', 'pass'}
-        Whether it is in memory, a constant, computed within the kernel that uses it, or written by a pass.
+        The value is in memory, a constant, fused into the kernel of its user, or written by a pass.
     operands : tuple of int
-        The boxes that it is computed of.
+        Indices of the operands' boxes.
     """
 
     title: str
@@ -64,12 +64,12 @@ class Explanation(str):
     def __new__(
         cls, text: str, boxes: list[Box], launches: list[str], policies: dict[str, str], sources: list[str]
     ) -> Explanation:
-        made = super().__new__(cls, text)
-        made.boxes = boxes
-        made.launches = launches
-        made.policies = policies
-        made.sources = sources
-        return made
+        explanation = super().__new__(cls, text)
+        explanation.boxes = boxes
+        explanation.launches = launches
+        explanation.policies = policies
+        explanation.sources = sources
+        return explanation
 
     def __reduce__(self) -> tuple[type[Explanation], tuple[object, ...]]:
         return Explanation, (str(self), self.boxes, self.launches, self.policies, self.sources)
@@ -78,7 +78,7 @@ class Explanation(str):
         return str.__str__(self)
 
     def __repr__(self) -> str:
-        """Return what fits a prompt: the expression and its launches."""
+        """Return the text for a prompt: the expression and its launches."""
         plan, policies, _ = str(self).partition("\npolicies")
         return f"{plan}\nprint() also shows the policies and the OpenCL source." if policies else plan
 
@@ -86,7 +86,7 @@ class Explanation(str):
         getattr(printer, "text")(repr(self))  # noqa: B009 - IPython's, which has no type here
 
     def _repr_html_(self) -> str:
-        """Return the picture, the launches, and the sources folded away."""
+        """Return the picture, the launches, and the collapsed sources."""
         rows = "".join(f"<li><code>{escaped(line)}</code></li>" for line in self.launches)
         ran = f"<ol>{rows}</ol>" if rows else "<p>Nothing is left to run.</p>"
         folded = "".join(
@@ -113,57 +113,57 @@ class Explanation(str):
         >>> (clarray.zeros(4) + 1).explain().picture().startswith("<svg")
         True
         """
-        if not 0 < len(self.boxes) <= _MOST_DRAWN:
+        if not 0 < len(self.boxes) <= _MAX_BOXES:
             return ""
-        places = _places(self.boxes)
-        width = max(x for x, _ in places) + _WIDTH + 2
-        height = max(y for _, y in places) + _HEIGHT + 2
+        corners = _corners(self.boxes)
+        width = max(x for x, _ in corners) + _WIDTH + 2
+        height = max(y for _, y in corners) + _HEIGHT + 2
         lines = [
-            f'<line x1="{x + _WIDTH / 2:g}" y1="{y + _HEIGHT:g}" x2="{places[to][0] + _WIDTH / 2:g}" '
-            f'y2="{places[to][1]:g}" stroke="#888"/>'
-            for (x, y), box in zip(places, self.boxes, strict=True)
+            f'<line x1="{x + _WIDTH / 2:g}" y1="{y + _HEIGHT:g}" x2="{corners[to][0] + _WIDTH / 2:g}" '
+            f'y2="{corners[to][1]:g}" stroke="#888"/>'
+            for (x, y), box in zip(corners, self.boxes, strict=True)
             for to in box.operands
         ]
-        boxes = [_drawn(box, *place) for box, place in zip(self.boxes, places, strict=True)]
+        boxes = [_box_svg(box, *corner) for box, corner in zip(self.boxes, corners, strict=True)]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
             f'viewBox="-1 -1 {width:g} {height:g}" role="img" aria-label="expression">{"".join(lines + boxes)}</svg>'
         )
 
 
-def _places(boxes: list[Box]) -> list[tuple[float, float]]:
+def _corners(boxes: list[Box]) -> list[tuple[float, float]]:
     """Return the left upper corner of each box: leaves side by side, others above the middle of their operands."""
     depths = [0] * len(boxes)
-    for number, box in enumerate(boxes):  # operands come after what uses them, but for those that are used again
+    for number, box in enumerate(boxes):  # operands follow their first user, and may precede others
         for operand in box.operands:
             depths[operand] = max(depths[operand], depths[number] + 1)
     columns: dict[int, float] = {}
-    leaves = 0
+    leaf_count = 0
 
-    def place(number: int) -> float:
-        nonlocal leaves
+    def assign_column(number: int) -> float:
+        nonlocal leaf_count
         if number not in columns:
-            below = [place(operand) for operand in boxes[number].operands]
-            if below:
-                columns[number] = sum(below) / len(below)
+            operand_columns = [assign_column(operand) for operand in boxes[number].operands]
+            if operand_columns:
+                columns[number] = sum(operand_columns) / len(operand_columns)
             else:
-                columns[number] = leaves
-                leaves += 1
+                columns[number] = leaf_count
+                leaf_count += 1
         return columns[number]
 
-    place(0)
-    taken: set[tuple[int, float]] = set()
-    found: list[tuple[float, float]] = []
+    assign_column(0)
+    occupied: set[tuple[int, float]] = set()
+    corners: list[tuple[float, float]] = []
     for number in range(len(boxes)):
         column = columns[number]
-        while any(depth == depths[number] and abs(column - other) < 1 for depth, other in taken):
+        while any(depth == depths[number] and abs(column - other) < 1 for depth, other in occupied):
             column += 1
-        taken.add((depths[number], column))
-        found.append((column * (_WIDTH + _GAP_X), depths[number] * (_HEIGHT + _GAP_Y)))
-    return found
+        occupied.add((depths[number], column))
+        corners.append((column * (_WIDTH + _GAP_X), depths[number] * (_HEIGHT + _GAP_Y)))
+    return corners
 
 
-def _drawn(box: Box, x: float, y: float) -> str:
+def _box_svg(box: Box, x: float, y: float) -> str:
     middle = x + _WIDTH / 2
     text = 'text-anchor="middle" font-family="sans-serif" fill="#111"'
     return (

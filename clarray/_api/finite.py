@@ -1,14 +1,13 @@
-"""Finding what made a NaN or an infinity: `clarray.config.check_finite`.
+"""Find the call that computes a NaN or an infinity: `clarray.config.check_finite`.
 
-    config.check_finite  ->  methods and functions stand behind a check while it is on, and have none while it is off
+    config.check_finite  ->  while it is on, methods and functions are wrapped in a check
                                     |
-      one call of the user's: operands, finite where? -> the call, computed at once -> results, finite where?
+      one call of the user's: masks of finite operands -> the call, evaluated at once -> masks of finite results
                                     |
-                  FloatingPointError, where what is not finite was made of what is
+                  FloatingPointError if an element is not finite, and all elements that it was computed from are
 
-Floating-point flags are the host's, so NumPy's warnings cannot follow a device. The values can: a result that is not
-finite where all that it was computed of is has just been made. What clarray itself computes on the way is not looked
-at, nor what is not finite in the operands.
+Floating-point flags exist on the host only, so NumPy's warnings cannot report a device's errors. The masks can. Values
+that clarray computes internally are not checked, and elements that depend on a NaN or an infinity raise no error.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from clarray._api.attaching import attached
-from clarray._api.finite_calls import GIVES_INPUTS, Call, understood
+from clarray._api.finite_calls import INPUT_FUNCTIONS, Call, parse_call
 from clarray._api.functions import UFunc
 from clarray._api.late_names import load_all
 from clarray._api.operator_table import operator_names
 from clarray._api.protocols import forget_counterparts
-from clarray._api.subclasses import KeepsClass
+from clarray._api.subclasses import SubclassMixin
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_policy import Config, config
 from clarray._engine.expr.node import CONST, Node
@@ -40,27 +39,27 @@ from clarray._numpy.kernels.base import Kernel
 __all__ = ["attach"]
 
 _MODULES = ("fft", "lib.scimath", "lib.stride_tricks", "linalg", "ndimage", "special")
-_NO_CALCULATION = (
+_UNCHECKED = (
     *("__new__", "__class_getitem__", "__array_namespace__", "__dlpack_device__", "__iter__", "explain", "setflags"),
     *("device", "set_device", "profile", "synchronize", "reset", "devices"),
 )
 
-_calls = threading.local()  # `inside` while a call of the user's is checked: what it calls is not
+_calls = threading.local()  # `inside` during a check of the user's call: nested calls are not checked
 
 
 # Switching on and off ---------------------------------------------------------------------------------
 
 
 def attach(namespace: ModuleType) -> None:
-    """Let `clarray.config.check_finite` check calls of methods, and of functions of clarray: `namespace`."""
+    """Make `clarray.config.check_finite` check calls of methods and of the functions of `namespace`, clarray."""
     config.watch(_Switch(namespace))
 
 
 class _Switch:
-    """Puts checks before methods and functions, and takes them away again.
+    """Wrap methods and functions in checks, and unwrap them.
 
-    A signal handler may switch while its thread does. So each function is replaced by itself, and one that a call has
-    replaced already is left alone.
+    A signal handler may switch while its thread does. So functions are replaced one by one, and a wrapped function is
+    not wrapped again.
     """
 
     def __init__(self, namespace: ModuleType) -> None:
@@ -74,20 +73,20 @@ class _Switch:
                 function = vars(owner)[name]
                 if not hasattr(function, _CHECKS):
                     self._replaced.append((owner, name, function))
-                    setattr(owner, name, _checking(function, name))
+                    setattr(owner, name, _with_check(function, name))
         else:
             with suppress(IndexError):
                 while True:
                     setattr(*self._replaced.pop())
-        forget_counterparts()  # NumPy's calls go to what stands there now
+        forget_counterparts()  # NumPy's protocols call the replaced functions
 
 
 def _methods() -> Iterator[tuple[type, str]]:
-    names = [name for name in (*attached(), "evaluate", "__array_function__") if name not in _NO_CALCULATION]
-    for kind in (DeviceArray, KeepsClass):
+    names = [name for name in (*attached(), "evaluate", "__array_function__") if name not in _UNCHECKED]
+    for kind in (DeviceArray, SubclassMixin):
         for name in names:
-            found = vars(kind).get(name)
-            if callable(found) and not isinstance(found, staticmethod | classmethod):
+            attribute = vars(kind).get(name)
+            if callable(attribute) and not isinstance(attribute, staticmethod | classmethod):
                 yield kind, name
     for name in ("__call__", "reduce", "accumulate", "reduceat", "outer", "at"):
         yield UFunc, name
@@ -98,17 +97,17 @@ def _methods() -> Iterator[tuple[type, str]]:
 def _functions(namespace: ModuleType) -> Iterator[tuple[ModuleType, str]]:
     for module in (namespace, *(import_whole(f"{namespace.__name__}.{name}") for name in _MODULES)):
         for name in vars(namespace) if module is namespace else module.__all__:
-            found = getattr(module, name)
-            ours = not name.startswith("_") and name not in _NO_CALCULATION and found is not getattr(np, name, None)
-            if ours and callable(found) and not isinstance(found, type | UFunc | Config | np.ufunc):
+            attribute = getattr(module, name)
+            ours = not name.startswith("_") and name not in _UNCHECKED and attribute is not getattr(np, name, None)
+            if ours and callable(attribute) and not isinstance(attribute, type | UFunc | Config | np.ufunc):
                 yield module, name
 
 
 # One call ---------------------------------------------------------------------------------------------
 
 
-def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function that looks at its operands before, and at its results after."""
+def _with_check(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Wrap a function in a check of its operands and results."""
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -116,7 +115,7 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             return function(*args, **kwargs)
         _calls.inside = True
         try:
-            return _checked(function, understood(name, _OPERATORS, args, kwargs), args, kwargs)
+            return _call_with_check(function, parse_call(name, _OPERATORS, args, kwargs), args, kwargs)
         finally:
             _calls.inside = False
 
@@ -128,31 +127,31 @@ _CHECKS = "checks_finite"  # attribute of the functions that check
 _OPERATORS = operator_names()
 
 
-def _checked(function: Callable[..., Any], call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_with_check(function: Callable[..., Any], call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for array in _arrays((*call.operands, *call.written)):
         _compute(array, call.name)
     written = _arrays(call.written)
-    masks = [_copied(_finite(value)) for value in call.operands] if written else None  # they may overlap
+    masks = [_evaluated(_finite(value)) for value in call.operands] if written else None  # they may overlap
     result = function(*args, **kwargs)
-    if call.name in GIVES_INPUTS:
+    if call.name in INPUT_FUNCTIONS:
         return result
-    made = [array for array in _arrays(result) if all(array is not value for value in (*call.operands, *written))]
-    for array in (*made, *written):
-        if array.dtype.kind in "fc" and not _holds(_finite(array)):
-            _raise_if_made(array, call, list(map(_finite, call.operands)) if masks is None else masks)
+    results = [array for array in _arrays(result) if all(array is not value for value in (*call.operands, *written))]
+    for array in (*results, *written):
+        if array.dtype.kind in "fc" and not _all_true(_finite(array)):
+            _raise_if_new_nonfinite(array, call, list(map(_finite, call.operands)) if masks is None else masks)
     return result
 
 
 def _compute(array: DeviceArray, name: str) -> None:
-    """Compute an operand that was pending already: it has been begun where nothing was checked."""
+    """Evaluate and check an operand that is pending: it may come from an unchecked call."""
     node = array._node
     if node.memory is not None or node.op is CONST:
         return
-    inputs, begun = node.inputs, getattr(node.op, "name", str(node.op))
+    inputs, operation = node.inputs, getattr(node.op, "name", str(node.op))
     array.evaluate()
-    if array.dtype.kind in "fc" and not _holds(_finite(array)):
-        call = Call(name=f"{begun} (begun before, computed for {name})", operands=())
-        _raise_if_made(array, call, [_finite_node(node) for node in inputs])
+    if array.dtype.kind in "fc" and not _all_true(_finite(array)):
+        call = Call(name=f"{operation} (begun before, computed for {name})", operands=())
+        _raise_if_new_nonfinite(array, call, [_finite_node(node) for node in inputs])
 
 
 def _arrays(result: Any) -> list[DeviceArray]:
@@ -160,27 +159,27 @@ def _arrays(result: Any) -> list[DeviceArray]:
         return [result]
     if isinstance(result, dict):
         result = tuple(result.values())
-    return [array for one in result for array in _arrays(one)] if isinstance(result, tuple | list) else []
+    return [array for element in result for array in _arrays(element)] if isinstance(result, tuple | list) else []
 
 
-# What is finite -----------------------------------------------------------------------------------------
+# Finite elements ----------------------------------------------------------------------------------------
 
 
 def _finite(value: Any) -> Any:
-    """Return which elements are finite: a mask, one bool for all of them, or None if that is not known."""
+    """Return which elements are finite: a mask, one bool for all of them, or None if it is unknown."""
     if isinstance(value, DeviceArray):
         return _finite_node(value.evaluate()._node if value._node.op is not CONST else value._node)
     if value is None or isinstance(value, int | slice | type | np.dtype | np.integer | np.bool_):
         return True
     if isinstance(value, str):
-        return value.strip().lower().lstrip("+-") not in ("nan", "inf", "infinity")  # NumPy reads texts as numbers
+        return value.strip().lower().lstrip("+-") not in ("nan", "inf", "infinity")  # NumPy parses strings as numbers
     if isinstance(value, float | complex | np.inexact):
         return bool(np.isfinite(value))
     if isinstance(value, dict):
         value = tuple(value.values())
-    if isinstance(value, tuple | list) and any(isinstance(one, DeviceArray | tuple | list) for one in value):
-        found = [_finite(one) for one in value]
-        return None if any(one is None for one in found) else all(map(_holds, found))
+    if isinstance(value, tuple | list) and any(isinstance(element, DeviceArray | tuple | list) for element in value):
+        finite = [_finite(element) for element in value]
+        return None if any(element is None for element in finite) else all(map(_all_true, finite))
     try:
         host = np.asarray(value)
     except (TypeError, ValueError):
@@ -196,36 +195,36 @@ def _finite_node(node: Node) -> Any:
     return bool(np.isfinite(node.value)) if node.op is CONST else np.isfinite(wrap(node))
 
 
-def _holds(mask: Any) -> bool:
+def _all_true(mask: Any) -> bool:
     return bool(mask) if isinstance(mask, bool) or mask is None else bool(mask.all())
 
 
-def _copied(mask: Any) -> Any:
-    """A mask that stays what it is when the array is written."""
+def _evaluated(mask: Any) -> Any:
+    """Evaluate a mask, so that writes to the array do not change it."""
     return mask.evaluate() if isinstance(mask, DeviceArray) else mask
 
 
-def _raise_if_made(array: DeviceArray, call: Call, masks: list[Any]) -> None:
-    """Raise FloatingPointError if something of an array is not finite where all that it was computed of is."""
-    found = wrap(array._node)
-    made = ~np.isfinite(found)
-    fitting = None if any(mask is None for mask in masks) else call.fitted(masks, found.shape)
-    if fitting is None:  # nothing tells which operands an element is of: any of them may be to blame
-        if not all(map(_holds, masks)):
+def _raise_if_new_nonfinite(array: DeviceArray, call: Call, masks: list[Any]) -> None:
+    """Raise FloatingPointError if an element of an array is not finite, although its operands' elements are."""
+    values = wrap(array._node)
+    nonfinite = ~np.isfinite(values)
+    operand_masks = None if any(mask is None for mask in masks) else call.broadcast_masks(masks, values.shape)
+    if operand_masks is None:  # the operands of an element are unknown: any element may be the cause
+        if not all(map(_all_true, masks)):
             return
-        fitting = []
-    for mask in fitting:
-        made = made & mask
-    if call.manner == "each":
-        made = made & call.where  # elsewhere is what was there
-    count = int(made.sum())
+        operand_masks = []
+    for mask in operand_masks:
+        nonfinite = nonfinite & mask
+    if call.dependence == "each":
+        nonfinite = nonfinite & call.where  # other elements keep their old values
+    count = int(nonfinite.sum())
     if not count:
         return
-    place = tuple(map(int, np.unravel_index(int(made.ravel().argmax()), found.shape)))
+    position = tuple(map(int, np.unravel_index(int(nonfinite.ravel().argmax()), values.shape)))
     line = caller()
-    at = "" if line == NOWHERE else f"; at {line}"
-    many = f"{count:,} of {found.size:,} elements" if found.size > 1 else "its one element"
+    location = "" if line == NOWHERE else f"; at {line}"
+    extent = f"{count:,} of {values.size:,} elements" if values.size > 1 else "its one element"
     raise FloatingPointError(
-        f"{call.name}: the result, {found.dtype.name} of shape {found.shape}, is {found[place].item()} at {place} "
-        f"({many}), where what it is computed of is finite{at} (clarray.config.check_finite)"
+        f"{call.name}: the result, {values.dtype.name} of shape {values.shape}, is {values[position].item()} "
+        f"at {position} ({extent}), where what it is computed of is finite{location} (clarray.config.check_finite)"
     )

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs under clarray's name: the same object, but scalars and lists go to the device too."""
+"""NumPy's ufuncs as attributes of clarray, which also compute scalars and lists on the device."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class UFunc:
         return f"<ufunc '{self.__name__}' of clarray>"
 
     def __getattr__(self, name: str) -> Any:
-        if name == "ufunc":  # of one that a copy or an unpickler has only begun to make
+        if name == "ufunc":  # an instance that copy or unpickling has not initialised
             raise AttributeError(name)
         return getattr(self.ufunc, name)  # nin, nout, identity, types ...
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _named, (self.__name__,)  # the one there is, as of NumPy's
+        return _ufunc_by_name, (self.__name__,)  # unpickles to the same object, as NumPy's ufuncs do
 
     def _apply(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
-            found = protocols.array_ufunc(self.ufunc, method, args, kwargs)
-            if found is NotImplemented:  # for an operand's type to compute
+            result = protocols.array_ufunc(self.ufunc, method, args, kwargs)
+            if result is NotImplemented:  # an operand's type computes the call
                 return getattr(self.ufunc, method)(*args, **kwargs)
-            return found
+            return result
         except Exception as error:
             hide_own_frames(error)
             raise
@@ -57,7 +57,7 @@ class UFunc:
     def __call__(self, *args: Any, **kwargs: Any) -> DeviceArray:
         try:
             if not kwargs and args and NUMBERS.issuperset(map(type, args)):
-                return self.ufunc(*args)  # numbers at hand: NumPy's scalar
+                return self.ufunc(*args)  # only Python or NumPy scalars: NumPy's scalar
             count = self.ufunc.nin
             if count < len(args) <= self.ufunc.nargs and "out" not in kwargs:
                 outs = args[count:] + (None,) * (self.ufunc.nargs - len(args))
@@ -69,9 +69,9 @@ class UFunc:
                 if not isinstance(first, DeviceArray):
                     first = on_device(first, first_device_array(args))
                 if isinstance(first, DeviceArray):
-                    found = first.__array_ufunc__(self.ufunc, "__call__", first, *args[1:])
-                    if found is not NotImplemented:
-                        return found
+                    result = first.__array_ufunc__(self.ufunc, "__call__", first, *args[1:])
+                    if result is not NotImplemented:
+                        return result
             return self._apply("__call__", args, kwargs)
         except Exception as error:
             hide_own_frames(error)
@@ -146,7 +146,7 @@ class UFunc:
 
 
 class _Docstring:
-    """The docstring of the class, and of each ufunc, which is written when somebody reads it."""
+    """Descriptor of the docstrings of the class and of each ufunc. A ufunc's docstring is written on access."""
 
     def __init__(self, of_class: str | None) -> None:
         self._of_class = of_class
@@ -162,11 +162,13 @@ UFunc.__doc__ = _Docstring(UFunc.__doc__)  # type: ignore[assignment]
 publish_class(UFunc, "clarray", "ufunc")
 
 
-def _named(name: str) -> Any:
+def _ufunc_by_name(name: str) -> Any:
     return getattr(import_whole("clarray"), name)
 
 
 def ufuncs_by_name() -> dict[str, UFunc]:
-    """Every supported ufunc under each name NumPy gives it (``abs`` and ``absolute``)."""
-    made = {ufunc: UFunc(ufunc) for ufunc in (*supported_ufuncs, *generalized)}
-    return {name: made[value] for name, value in vars(np).items() if isinstance(value, np.ufunc) and value in made}
+    """Return every supported ufunc under each of NumPy's names (``abs`` and ``absolute``)."""
+    wrapped = {ufunc: UFunc(ufunc) for ufunc in (*supported_ufuncs, *generalized)}
+    return {
+        name: wrapped[ufunc_] for name, ufunc_ in vars(np).items() if isinstance(ufunc_, np.ufunc) and ufunc_ in wrapped
+    }

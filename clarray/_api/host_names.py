@@ -1,7 +1,7 @@
-"""Names that are NumPy's own: text, dates, records, masked arrays, and what works on host memory alone.
+"""Names that are NumPy's own: strings, dates, records, masked arrays, and functions of host memory.
 
-`clarray` has no version of them, as no device holds such elements. So ``clarray.datetime64`` is ``numpy.datetime64``,
-and ``import clarray.polynomial`` gives ``numpy.polynomial``.
+`clarray` has no version of them, because no device supports such elements. So ``clarray.datetime64`` is
+``numpy.datetime64``, and ``import clarray.polynomial`` gives ``numpy.polynomial``.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import numpy as np
 
 from clarray._core.absent_names import LEFT_OUT, absent, has_advice
 
-__all__ = ["host_names", "numpys", "serve_imports"]
+__all__ = ["host_names", "numpy_attribute", "redirect_host_imports"]
 
 HOST_MODULES = frozenset(
     {"_typing", "char", "ctypeslib", "dtypes", "exceptions", "f2py", "ma", "polynomial", "rec", "strings", "typing"}
 )
-# And of ``numpy.lib``, of which clarray has the rest.
+# Modules of ``numpy.lib`` without a module of clarray's.
 HOST_LIBRARIES = frozenset({"array_utils", "format", "introspect", "mixins", "npyio", "recfunctions", "user_array"})
 
 
-def numpys(name: str) -> Any:
-    """Return what NumPy has under a public name.
+def numpy_attribute(name: str) -> Any:
+    """Return NumPy's object for a public name.
 
     Raises
     ------
     AttributeError
-        NumPy has no such name, or it is left out on purpose.
+        NumPy lacks the name, or clarray excludes it.
     """
     is_left_out = name in LEFT_OUT or (has_advice(name) and name not in vars(np))
     if is_left_out or (name.startswith("_") and name not in HOST_MODULES):
@@ -41,20 +41,20 @@ def numpys(name: str) -> Any:
     try:
         return getattr(np, name)
     except AttributeError as error:
-        advice = str(error).replace("\n", " ")  # of a removed name NumPy says what to use
+        advice = str(error).replace("\n", " ")  # for a removed name NumPy names the replacement
         raise absent(name, "" if advice.startswith("module 'numpy' has no attribute") else advice) from None
 
 
 def host_names(own: set[str]) -> set[str]:
-    """Return NumPy's public names that are not among clarray's own, nor left out."""
+    """Return NumPy's public names, except clarray's own and the unsupported ones."""
     return {name for name in dir(np) if not name.startswith("_")} - own - LEFT_OUT.keys()
 
 
 class _Alias(Loader):
-    """Load NumPy's module under the name of one of clarray's."""
+    """Load a module of NumPy's under clarray's name."""
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let the import system make a module, which `exec_module` replaces."""
+        """Return None: the import system makes a module, which `exec_module` replaces."""
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
@@ -62,7 +62,7 @@ class _Alias(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Find ``clarray.polynomial`` and its submodules, before the usual finder loads these a second time."""
+    """Find ``clarray.polynomial`` and its submodules, before the usual finder loads the submodules a second time."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -76,6 +76,6 @@ class _Finder(MetaPathFinder):
         return ModuleSpec(fullname, _Alias(), is_package=True)
 
 
-def serve_imports() -> None:
-    """Make ``import clarray.polynomial`` and its like find NumPy's modules."""
+def redirect_host_imports() -> None:
+    """Redirect ``import clarray.polynomial`` and similar imports to NumPy's modules."""
     sys.meta_path.insert(0, _Finder())

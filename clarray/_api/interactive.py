@@ -1,7 +1,7 @@
-"""Interactive prompts: an array is shown as NumPy shows it, and then its device.
+"""Interactive prompts: show an array as NumPy does, with a comment that names its device.
 
     Python's prompt     sys.displayhook    array([0., 1., 2.])  # on the cpu, AMD EPYC
-    IPython, notebooks  _repr_pretty_      the same, for an array that is shown alone
+    IPython, notebooks  _repr_pretty_      the same, unless the array is part of another object
 
 `repr` and `str` are NumPy's, so scripts, doctests and logs are the same. ``clarray.config.show_device = False`` shows
 NumPy's text at prompts too.
@@ -22,19 +22,19 @@ __all__ = ["install_display", "pretty", "text_with_device"]
 
 
 def text_with_device(array: DeviceArray) -> str:
-    """Return an array's `repr`, and behind it a comment that names the device."""
+    """Return an array's `repr` with a comment that names the device."""
     text = repr(array)
     if is_number(array) or not config.show_device:
         return text
-    what = array.device.capabilities
-    comment = f"# on the {what.kind}, {what.name}"
+    capabilities = array.device.capabilities
+    comment = f"# on the {capabilities.kind}, {capabilities.name}"
     last_line = text[text.rfind("\n") + 1 :]
     fits = len(last_line) + 2 + len(comment) <= np.get_printoptions()["linewidth"]
     return f"{text}  {comment}" if fits else f"{text}\n{comment}"
 
 
 def pretty(array: DeviceArray, printer: Any, cycle: bool) -> None:
-    """``_repr_pretty_``, by which IPython shows an array. Only IPython's own display of one array names the device."""
+    """Implement IPython's ``_repr_pretty_``. It names the device only if IPython displays the array alone."""
     is_shown_alone = len(getattr(printer, "stack", ())) <= 1
     text = text_with_device(array) if is_shown_alone and _is_in_ipython() else repr(array)
     for number, line in enumerate(text.split("\n")):
@@ -49,7 +49,7 @@ def _is_in_ipython() -> bool:
 
 
 def install_display() -> None:
-    """Have Python's interactive prompt, if there is one, show arrays with their device."""
+    """Make Python's interactive prompt, if the process has one, show arrays with their device."""
     if not (hasattr(sys, "ps1") or sys.flags.interactive) or _is_in_ipython():
         return
     show = sys.displayhook
@@ -58,7 +58,7 @@ def install_display() -> None:
         if not isinstance(value, DeviceArray):
             show(value)
             return
-        builtins._ = None  # type: ignore[attr-defined]  # as Python does: `repr` may ask for it
+        builtins._ = None  # type: ignore[attr-defined]  # as Python does: `repr` may read it
         print(text_with_device(value))
         builtins._ = value  # type: ignore[attr-defined]
 

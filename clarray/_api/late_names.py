@@ -1,8 +1,8 @@
-"""Names of clarray's namespace whose modules are imported when one of them is first asked for.
+"""Names of clarray's namespace whose modules are imported on the first access of a name.
 
-Here are the chapters that neither a method of arrays nor another module needs: an eighth of what importing clarray
-took was for them. `clarray` has a ``__getattr__`` (PEP 562) that asks `found` once for each name; from then on the name
-is an attribute as any other, and it was one in ``dir(clarray)`` and ``clarray.__all__`` from the beginning.
+These are the chapters that neither a method of arrays nor another module needs. Importing them took an eighth of the
+import of clarray. `clarray` has a ``__getattr__`` (PEP 562) that calls `resolve` once for each name, which then
+is an ordinary attribute. ``dir(clarray)`` and ``clarray.__all__`` have all names from the beginning.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api.host_names import numpys
-from clarray._api.small_functions import served
+from clarray._api.host_names import numpy_attribute
+from clarray._api.small_functions import with_small_calls
 from clarray._core.host_fallback import with_host_fallback
 from clarray._core.own_frames import boundary
 from clarray._core.public_names import publish_name
 from clarray._engine.threads import import_whole
 
-__all__ = ["MODULES", "NAMES", "found", "load_all"]
+__all__ = ["MODULES", "NAMES", "resolve", "load_all"]
 
 # The names that each module exports; a test compares them with its `__all__`.
 CHAPTERS = {
@@ -64,22 +64,22 @@ MODULES = {name: f"clarray.{name}" for name in ("fft", "lib", "linalg", "ndimage
 MODULES |= {"emath": "clarray.lib.scimath"}
 
 
-def found(namespace: ModuleType, name: str) -> Any:
-    """What a name of the `namespace`, clarray itself, stands for that nobody has asked for before."""
+def resolve(namespace: ModuleType, name: str) -> Any:
+    """Import the object for a name of `namespace`, clarray, and make it an attribute."""
     if name in MODULES:
         return import_whole(MODULES[name])
     if name not in NAMES:
-        return numpys(name)
-    value = served(name, getattr(import_whole(NAMES[name]), name))
+        return numpy_attribute(name)
+    value = with_small_calls(name, getattr(import_whole(NAMES[name]), name))
     value = with_host_fallback(value, getattr(np, name, None), namespace.__name__)
     if type(value) is FunctionType:
         value = boundary(value)
     publish_name(namespace.__name__, name, value)
-    return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
+    return vars(namespace).setdefault(name, value)  # simultaneous accesses get the same object
 
 
 def load_all(namespace: ModuleType) -> None:
-    """Make attributes of all names, for those who go through them."""
+    """Make attributes of all names, for iterations over the namespace."""
     for name in NAMES:
         if name not in vars(namespace):
-            found(namespace, name)
+            resolve(namespace, name)

@@ -1,4 +1,4 @@
-"""Methods whose parameters are not those of the function of the same name. `clarray._api.attaching` attaches them."""
+"""Methods with other parameters than the function of the same name. `clarray._api.attaching` attaches them."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def reshape(self: DeviceArray, *shape: Any, order: str = "C", copy: bool | None 
     array([[0, 1, 2],
            [3, 4, 5]])
     """
-    wanted = shape[0] if len(shape) == 1 else shape
-    return shapes.reshape(self, wanted, order, copy=copy)
+    new_shape = shape[0] if len(shape) == 1 else shape
+    return shapes.reshape(self, new_shape, order, copy=copy)
 
 
 def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
@@ -79,8 +79,8 @@ def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
     >>> clarray.zeros((2, 3, 4)).transpose(2, 0, 1).shape
     (4, 2, 3)
     """
-    wanted = axes[0] if len(axes) == 1 else (axes or None)
-    return shapes.transpose(self, wanted)
+    order = axes[0] if len(axes) == 1 else (axes or None)
+    return shapes.transpose(self, order)
 
 
 def to_numpy(self: DeviceArray, dtype: Any = None, copy: bool = True) -> np.ndarray:
@@ -103,8 +103,8 @@ def to_numpy(self: DeviceArray, dtype: Any = None, copy: bool = True) -> np.ndar
     >>> clarray.arange(3).to_numpy(clarray.float32)
     array([0., 1., 2.], dtype=float32)
     """
-    found = conversion.asnumpy(self)
-    return found if dtype is None else found.astype(dtype, copy=False)
+    host = conversion.asnumpy(self)
+    return host if dtype is None else host.astype(dtype, copy=False)
 
 
 def set_from_host(self: DeviceArray, arr: Any) -> None:
@@ -175,7 +175,7 @@ def fill(self: DeviceArray, value: Any) -> None:
     >>> x
     array([7., 7., 7.])
     """
-    if np.ndim(value):  # NumPy says which error that is, or whether it is none
+    if np.ndim(value):  # NumPy raises its error, or accepts the value
         cell = np.empty((), self.dtype)
         cell.fill(np.empty(value.shape) if isinstance(value, DeviceArray) else value)
         value = cell
@@ -305,7 +305,7 @@ def tobytes(self: DeviceArray, order: Any = "C") -> bytes:
     >>> list(clarray.asarray([1, 2, 3], clarray.uint8).tobytes())
     [1, 2, 3]
     """
-    if order in ("A", "a"):  # of the array, not of its copy, which lies closer
+    if order in ("A", "a"):  # the order of the array, not of its contiguous copy
         order = "F" if self.flags.fnc else "C"
     return np.asarray(self).tobytes(order)
 

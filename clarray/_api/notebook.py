@@ -1,6 +1,6 @@
-"""Arrays in a notebook: what they are and where they lie, their text, and a picture of what may be an image.
+"""Arrays in a notebook: a table of properties, their text, and a thumbnail of images.
 
-No more than what is shown is computed: a large array that is pending stays pending.
+Only the displayed elements are computed: a large pending array stays pending.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clarray._engine.runtime.profile_views import TEXT_STYLE, escaped
 
 __all__ = ["html", "png", "thumbnail"]
 
-_SIDE = 128  # pixels of a thumbnail, at most
+_MAX_PIXELS = 128  # pixels of a thumbnail, at most
 _COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's colour types by the number of channels
 
 
@@ -29,11 +29,11 @@ _CELL = "text-align:left;padding:0 1em 0 0;border:none;font-family:monospace"
 
 
 def html(array: DeviceArray) -> str:
-    """``_repr_html_``: a number on one line; an array's shape, dtype, device and memory, and its text or picture."""
+    """Implement ``_repr_html_``: a number's text, or an array's properties with its text or picture."""
     kind = escaped(type(array).__name__)
     if is_number(array):
         return f'<div class="{kind}"><code>{escaped(repr(array))}</code></div>'
-    state = _state(array)  # before anything is asked that computes it
+    state = _state(array)  # before the text or the picture evaluates the array
     rows = {
         "shape": str(array.shape),
         "dtype": array.dtype.name,
@@ -64,35 +64,35 @@ def _state(array: DeviceArray) -> str:
 
 
 def thumbnail(array: DeviceArray) -> str:
-    """An image element of an array of two axes, or three of which the last has colours; '' for any other."""
+    """Return an image element of a grey or a colour image (three axes, colours last), or '' for any other array."""
     shape = array.shape
     if array.dtype.kind not in "biuf" or not (len(shape) == 2 or (len(shape) == 3 and shape[2] in (3, 4))):
         return ""
     if min(shape[:2]) < 2:
         return ""
-    step = -(-max(shape[:2]) // _SIDE)
+    step = -(-max(shape[:2]) // _MAX_PIXELS)
     key = (slice(None, None, step), slice(None, None, step))
     pixels = part(array, lambda view: indexed(view, key))
     height, width = pixels.shape[:2]
-    drawn = _grey(pixels) if pixels.ndim == 2 else _coloured(pixels)
-    scale = max(_SIDE // max(height, width), 1)
+    image = _grey_image(pixels) if pixels.ndim == 2 else _colour_image(pixels)
+    scale = max(_MAX_PIXELS // max(height, width), 1)
     style = f"width:{width * scale}px;height:{height * scale}px;image-rendering:pixelated"
-    return f'<img alt="thumbnail" style="{style}" src="data:image/png;base64,{base64.b64encode(png(drawn)).decode()}"/>'
+    return f'<img alt="thumbnail" style="{style}" src="data:image/png;base64,{base64.b64encode(png(image)).decode()}"/>'
 
 
-def _grey(values: np.ndarray) -> np.ndarray:
-    """Greys from the least (black) to the largest value; what is not finite is transparent."""
+def _grey_image(values: np.ndarray) -> np.ndarray:
+    """Map values to greys, from the least (black) to the largest, and NaN and infinity to transparent pixels."""
     finite = np.isfinite(values)
-    halves = np.where(finite, values, 0).astype(np.float64) / 2  # the difference of any two is finite
-    shown = halves[finite]
-    low, high = (shown.min(), shown.max()) if shown.size else (0.0, 0.0)
+    halves = np.where(finite, values, 0).astype(np.float64) / 2  # halves, so that all differences are finite
+    finite_halves = halves[finite]
+    low, high = (finite_halves.min(), finite_halves.max()) if finite_halves.size else (0.0, 0.0)
     grey = np.rint((halves - low) / (high - low) * 255) if high > low else np.full(values.shape, 128.0)
     channels = [np.where(finite, grey, 0), finite * 255] if not finite.all() else [grey]
     return np.stack(channels, axis=-1).astype(np.uint8)
 
 
-def _coloured(values: np.ndarray) -> np.ndarray:
-    """Colours as matplotlib takes them: floats and bools from 0 to 1, integers from 0 to 255."""
+def _colour_image(values: np.ndarray) -> np.ndarray:
+    """Map values to colours as matplotlib does: floats and bools from 0 to 1, integers from 0 to 255."""
     if values.dtype.kind in "fb":
         values = np.rint(np.nan_to_num(values.astype(np.float64)).clip(0, 1) * 255)
     return values.clip(0, 255).astype(np.uint8)
@@ -108,10 +108,10 @@ def png(pixels: np.ndarray) -> bytes:
     """
     height, width, channels = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, _COLOURS[channels], 0, 0, 0)
-    lines = np.zeros((height, 1 + width * channels), np.uint8)  # each begins with its filter: none
+    lines = np.zeros((height, 1 + width * channels), np.uint8)  # each line begins with its filter: none
     lines[:, 1:] = pixels.reshape(height, -1)
     parts = (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes())), (b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*each) for each in parts)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in parts)
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""NumPy's names that concern no array's elements, taken as they are: types, constants, settings, text of scalars.
+"""NumPy's own objects that do not compute with elements: types, constants, settings, text of scalars.
 
-The floating-point error settings are NumPy's own and govern what it does on the host: devices give no floating-point
-warnings.
+The floating-point error settings are NumPy's own and apply to its computations on the host. Devices emit no
+floating-point warnings.
 """
 
 from __future__ import annotations

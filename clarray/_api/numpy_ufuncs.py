@@ -1,10 +1,10 @@
-"""Every supported ufunc under each name that NumPy gives it; `numpy_ufuncs.pyi` lists them for type checkers."""
+"""Every supported ufunc under each of NumPy's names. `numpy_ufuncs.pyi` lists them for type checkers."""
 
 from __future__ import annotations
 
 from clarray._api.functions import ufuncs_by_name
 
-_found = ufuncs_by_name()
-globals().update(_found)
+_ufuncs = ufuncs_by_name()
+globals().update(_ufuncs)
 
-__all__ = [*_found]
+__all__ = [*_ufuncs]

@@ -1,4 +1,4 @@
-"""Which ufunc each operator of arrays is."""
+"""The table of arrays' operators and their ufuncs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, unary
+from clarray._api.operators import augmented, binary, binary_any, matmul, matmul_in_place, power, unary
 
 __all__ = ["operator_methods", "operator_names"]
 
@@ -39,24 +39,24 @@ _UNARY: dict[str, np.ufunc] = {"neg": np.negative, "pos": np.positive, "abs": np
 
 def operator_methods() -> dict[str, Callable[..., Any]]:
     """Return the methods that Python calls for operators."""
-    made: dict[str, Callable[..., Any]] = {}
+    methods: dict[str, Callable[..., Any]] = {}
     for name, ufunc in _BINARY.items():
-        made[f"__{name}__"] = binary(ufunc)
-        made[f"__r{name}__"] = binary(ufunc, reflected=True)
-        made[f"__i{name}__"] = in_place(ufunc, made[f"__{name}__"])
-    for name, rare in _BINARY_ANY.items():
-        made[f"__{name}__"] = binary_any(rare)
-        made[f"__r{name}__"] = binary_any(rare, reflected=True)
-    made["__pow__"], made["__ipow__"] = power()
-    made["__matmul__"] = matmul
-    made["__imatmul__"] = matmul_in_place
-    made |= {f"__{name}__": binary(ufunc) for name, ufunc in _COMPARISONS.items()}
-    made |= {f"__{name}__": unary(ufunc) for name, ufunc in _UNARY.items()}
-    return made
+        methods[f"__{name}__"] = binary(ufunc)
+        methods[f"__r{name}__"] = binary(ufunc, reflected=True)
+        methods[f"__i{name}__"] = augmented(ufunc, methods[f"__{name}__"])
+    for name, any_ufunc in _BINARY_ANY.items():
+        methods[f"__{name}__"] = binary_any(any_ufunc)
+        methods[f"__r{name}__"] = binary_any(any_ufunc, reflected=True)
+    methods["__pow__"], methods["__ipow__"] = power()
+    methods["__matmul__"] = matmul
+    methods["__imatmul__"] = matmul_in_place
+    methods |= {f"__{name}__": binary(ufunc) for name, ufunc in _COMPARISONS.items()}
+    methods |= {f"__{name}__": unary(ufunc) for name, ufunc in _UNARY.items()}
+    return methods
 
 
 def operator_names() -> dict[str, str]:
-    """The name of the ufunc that each operator is."""
+    """Return the name of each operator's ufunc."""
     ufuncs = {f"__{side}{name}__": ufunc for side in ("", "r", "i") for name, ufunc in (_BINARY | _BINARY_ANY).items()}
     ufuncs |= {f"__{name}__": ufunc for name, ufunc in (_COMPARISONS | _UNARY).items()}
     return {name: ufunc.__name__ for name, ufunc in ufuncs.items()}

@@ -1,4 +1,4 @@
-"""The operators of arrays: what is on the path of every small operation is written out here."""
+"""The operators of arrays. The code that every small operation runs is inlined here."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from clarray._numpy.products.vectors import vector_product
 if TYPE_CHECKING:
     from clarray._engine.runtime import Memory
 
-__all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "power", "short_calls", "unary"]
+__all__ = ["binary", "binary_any", "augmented", "matmul", "matmul_in_place", "power", "short_calls", "unary"]
 
 Operator = Callable[["DeviceArray", Any], Any]
 
@@ -53,33 +53,33 @@ _BOOL = np.dtype(bool)
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
-# What is not on the short way ---------------------------------------------------------------------
+# Operations off the fast path ---------------------------------------------------------------------
 
 
-def _operate(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
-    """``a op b``, one of which is `other`, where an operator has no short way."""
+def _operate_by_protocol(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """Compute ``a op b`` off the fast path, by the protocol of `other`, one of the operands."""
     if is_repeated(ufunc, operands[operands[0] is other], other):
         return NotImplemented
     manner = manner_of(type(other))
     if manner is Manner.ASKED:
-        return ufunc(*operands)  # NumPy asks all operands in its order
+        return ufunc(*operands)  # NumPy calls ``__array_ufunc__`` of all operands, in its order
     if manner is Manner.OUTRANKS and ufunc in (np.equal, np.not_equal):
-        return _equal_to_them(ufunc, operands, other)
-    return _answer(ufunc, operands, other) if manner is Manner.PLAIN else NotImplemented
+        return _compare_by_other_type(ufunc, operands, other)
+    return _compute_binary(ufunc, operands, other) if manner is Manner.PLAIN else NotImplemented
 
 
-def _equal_to_them(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
-    """Ask an operand whether it equals an array: where both gave up Python would compare identities."""
+def _compare_by_other_type(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """Compare by the other type's method. If both sides returned NotImplemented, Python would compare identities."""
     name = "__eq__" if ufunc is np.equal else "__ne__"
-    theirs = getattr(type(other), name)
-    found = theirs(other, operands[operands[0] is other])
-    if found is NotImplemented and theirs is not getattr(object, name):
+    comparison = getattr(type(other), name)
+    equal = comparison(other, operands[operands[0] is other])
+    if equal is NotImplemented and comparison is not getattr(object, name):
         raise TypeError(f"neither DeviceArray nor {type(other).__name__} can compare one with the other")
-    return found
+    return equal
 
 
-def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
-    """The value of a ufunc of two operands, one of which is `other`, where no operand's type computes it."""
+def _compute_binary(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """Compute a ufunc of two operands, one of which is `other`, on the device or by NumPy on the host."""
     try:
         return device_ufunc(ufunc, "__call__", operands, {})
     except HostOnly as error:
@@ -87,25 +87,25 @@ def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
         value = unequal.get(ufunc)
         kind, shape = error.dtype.kind, np.shape(other)
         if value is not None and (kind in "SU" or (kind == "O" and not shape)):
-            # no number equals None or a text
-            mine = operands[operands[0] is other]
-            shape = broadcast_shapes((mine.shape, shape))
+            # no number equals None or a string
+            array = operands[operands[0] is other]
+            shape = broadcast_shapes((array.shape, shape))
             return wrap(ufunc_calls.full(scalar_node(value, _BOOL), shape))
     return by_numpy(ufunc, operands, {})
 
 
-def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
-    """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
+def _update_by_ufunc(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
+    """Compute ``array op= other`` by the ufunc: write to the array's memory, or replace its pending value."""
     for other in others:
         manner = manner_of(type(other))
         if manner is not Manner.PLAIN:
-            return _theirs_in_place(manner, ufunc, array, other)
+            return _delegate_update(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
     return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
 
 
-def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
-    """``array op= other``, which the other's type shall compute; NotImplemented makes it ``array = array op other``."""
+def _delegate_update(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
+    """Compute ``array op= other`` by the other operand's type. NotImplemented means ``array = array op other``."""
     if manner is Manner.OUTRANKS:
         return NotImplemented
     if manner is Manner.ASKED:
@@ -113,22 +113,22 @@ def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **
     return ufunc(array, other, out=(array,), **kwargs)
 
 
-# Numbers that are known ------------------------------------------------------------------------------
+# Constant folding ------------------------------------------------------------------------------------
 
 
-def _divided(a: Any, b: Any) -> Any:
-    """A quotient that is rounded once, also where it goes on to float32; None for any other, and for integers."""
+def _exact_quotient(a: Any, b: Any) -> Any:
+    """Return a quotient that is rounded once even if it is converted to float32, or None. None for integers."""
     exact = type(a) is type(b) is float and b != 0
     return a / b if exact and (a == 0 or abs(a / b) >= _NORMAL) else None
 
 
-# Whose result is rounded once, or not at all, so that it is the same number wherever it is computed. Of two float32
-# it may be computed in double precision, which has more than twice the digits.
+# Operations whose result is rounded at most once, so that host and device compute the same number. For float32 operands
+# double precision is exact enough, because it has more than twice the digits.
 _FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.add: operators.add,
     np.subtract: operators.sub,
     np.multiply: operators.mul,
-    np.true_divide: _divided,
+    np.true_divide: _exact_quotient,
     np.equal: operators.eq,
     np.not_equal: operators.ne,
     np.less: operators.lt,
@@ -136,53 +136,55 @@ _FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.greater: operators.gt,
     np.greater_equal: operators.ge,
 }
-_TRUTHS = frozenset((np.logical_and, np.logical_or, np.logical_xor))  # NumPy makes arrays of ints for these
+_LOGICAL = frozenset((np.logical_and, np.logical_or, np.logical_xor))  # NumPy converts integers to arrays for these
 _single = struct.Struct("f")
 _NORMAL = float(np.finfo(np.float32).tiny)
-# Those that the compiled core folds.
+# Operations that the compiled core folds.
 _SIGNS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/"}
 _SIGNS |= {np.equal: "=", np.not_equal: "!", np.less: "<", np.less_equal: "l", np.greater: ">", np.greater_equal: "g"}
 
 
-def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any, reflected: bool) -> Node | None:
-    """The number that an operation of a known one and another gives; None where kernels shall say what it is."""
+def _fold_constants(
+    fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any, reflected: bool
+) -> Node | None:
+    """Compute an operation on a constant and another constant, or return None if a kernel has to compute it."""
     if fold is None or not isinstance(known_node, Known):
         return None
     dtype = known_node.dtype
-    number = _rounded(_number_beside(known_node, other), dtype)
-    if number is None:
+    other_value = _rounded_to_dtype(_constant_operand(known_node, other), dtype)
+    if other_value is None:
         return None
-    mine = known_node.value
-    value = fold(number, mine) if reflected else fold(mine, number)
+    own_value = known_node.value
+    value = fold(other_value, own_value) if reflected else fold(own_value, other_value)
     if type(value) is bool:
         return known(value, _BOOL, known_node.device)
-    value = _rounded(value, dtype)
+    value = _rounded_to_dtype(value, dtype)
     return None if value is None else known(value, dtype, known_node.device)
 
 
-def _root(a: Any) -> Any:
-    """A square root, which is rounded once; None of what has none, and of integers."""
+def _exact_root(a: Any) -> Any:
+    """Return a square root, or None for negative numbers and integers."""
     return math.sqrt(a) if type(a) is float and a >= 0 else None
 
 
-_FOLDS_OF_ONE: dict[np.ufunc, Callable[[Any], Any]] = {
+_UNARY_FOLDS: dict[np.ufunc, Callable[[Any], Any]] = {
     np.negative: operators.neg,
     np.absolute: abs,
     np.square: lambda a: a * a,
-    np.sqrt: _root,
+    np.sqrt: _exact_root,
 }
 
 
-def _folded_alone(fold: Callable[[Any], Any] | None, node: Node) -> Node | None:
-    """Do what `_folded` does, for an operation with a known number as its only operand."""
+def _fold_constant(fold: Callable[[Any], Any] | None, node: Node) -> Node | None:
+    """Compute an operation on a single constant, or return None if a kernel has to compute it."""
     if fold is None or not isinstance(node, Known) or type(node.value) not in (int, float):
         return None
-    value = _rounded(fold(node.value), node.dtype)
-    return None if value is None else known(value, node.dtype, node.device)
+    folded = _rounded_to_dtype(fold(node.value), node.dtype)
+    return None if folded is None else known(folded, node.dtype, node.device)
 
 
-def _number_beside(known_node: Known, other: Any) -> Any:
-    """The value of the other operand where it is a Python number, or NumPy's or a known one of the same dtype."""
+def _constant_operand(known_node: Known, other: Any) -> Any:
+    """Return the other operand's value if it is a Python number, or a NumPy scalar or constant of the same dtype."""
     if STRONG.get(type(other)) is known_node.dtype:
         return other.item()
     if type(other) in (int, float):
@@ -193,8 +195,8 @@ def _number_beside(known_node: Known, other: Any) -> Any:
     return node.value if node.dtype is known_node.dtype and node.device is known_node.device else None
 
 
-def _rounded(value: Any, dtype: np.dtype) -> Any:
-    """A number as `dtype` holds it; None where it does not, for what is no finite number, and for other dtypes."""
+def _rounded_to_dtype(value: Any, dtype: np.dtype) -> Any:
+    """Round a number to `dtype`. Return None for numbers that are not finite or out of range, and for other dtypes."""
     if value is None:
         return None
     if dtype.char == "f":
@@ -207,31 +209,31 @@ def _rounded(value: Any, dtype: np.dtype) -> Any:
     return None
 
 
-def _compiled(ufunc: np.ufunc, operator: Operator, find: Callable[..., Any], **kind: bool) -> Operator:
-    """Give an operator's twin in the compiled core, which asks `find` for loops; itself where there is no core."""
+def _native_operator(ufunc: np.ufunc, operator: Operator, find: Callable[..., Any], **kind: bool) -> Operator:
+    """Return the native implementation of an operator, which calls `find` for loops, or the operator without a core."""
     if core is None:
         return operator
-    usual = {"reflected": False, "integers_apart": False, "in_place": False, "folds": _SIGNS.get(ufunc, " ")}
-    twin: Operator = core.Operator(operator, find, **usual | kind)
-    return twin
+    defaults = {"reflected": False, "integers_apart": False, "in_place": False, "folds": _SIGNS.get(ufunc, " ")}
+    native: Operator = core.Operator(operator, find, **defaults | kind)
+    return native
 
 
-# The short way --------------------------------------------------------------------------------------
+# The fast path --------------------------------------------------------------------------------------
 
 
 def binary(
-    ufunc: np.ufunc, reflected: bool = False, otherwise: Callable[..., Any] = _operate
+    ufunc: np.ufunc, reflected: bool = False, otherwise: Callable[..., Any] = _operate_by_protocol
 ) -> Callable[[DeviceArray, Any], Any]:
-    """An operator: the loop is looked up by the operands' dtypes, everything rare goes to `otherwise`."""
+    """Make a binary operator: it caches the loop by the operands' dtypes, and calls `otherwise` for rare operands."""
     loops: dict[Any, tuple[Loop, np.dtype]] = {}
     grow = build.binary
     limit = build.COST_LIMIT
     new = object.__new__
-    integers_apart = ufunc is np.power  # negative exponents have to be looked for
-    compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
-    of_int = "" if ufunc in _TRUTHS else "fc" if integers_apart else "biufc"
+    integers_apart = ufunc is np.power  # exponents have to be checked for negative values
+    compares = ufunc in _COMPARISONS  # comparisons are defined for integers that fit no dtype
+    of_int = "" if ufunc in _LOGICAL else "fc" if integers_apart else "biufc"
     folds = _FOLDS.get(ufunc)
-    # by their types, what they go by: a dtype, or the type itself
+    # the key of scalars by their type: a dtype, or the type itself
     numbers = {float: float} | {k: d for k, d in STRONG.items() if not (integers_apart and d.kind in "iu")}
 
     def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
@@ -240,25 +242,25 @@ def binary(
         in_dtypes, out_dtypes = resolve(ufunc, operands)
         for dtype in (*in_dtypes, *out_dtypes):
             device_dtype(dtype, array.device)
-        found = find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[0 if reflected else 1]
-        loops[a, b] = found
-        return found
+        loop_and_dtype = find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[0 if reflected else 1]
+        loops[a, b] = loop_and_dtype
+        return loop_and_dtype
 
     def operator(self: DeviceArray, other: Any) -> Any:
         a = self._node
-        mine = type(self)
+        own_type = type(self)
         kind = type(other)
-        if a.op is CONST and (value := _folded(folds, a, other, reflected)) is not None:
+        if a.op is CONST and (value := _fold_constants(folds, a, other, reflected)) is not None:
             return wrap(value)
-        if kind is mine:
+        if kind is own_type:
             b = other._node
             if integers_apart and b.dtype.kind in "iu":
                 return ufunc_calls.call(ufunc, (self, other))
-            found = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
+            loop_and_dtype = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
         elif kind in numbers or (kind is int and a.dtype.kind in of_int):
             key = numbers.get(kind, int)
-            found = loops.get((a.dtype, key)) or find(self, key)
-            dtype = found[1]
+            loop_and_dtype = loops.get((a.dtype, key)) or find(self, key)
+            dtype = loop_and_dtype[1]
             try:
                 b = constant(scalar_value(other, dtype), dtype)
             except OverflowError:
@@ -271,24 +273,24 @@ def binary(
         else:
             operands = (other, self) if reflected else (self, other)
             return otherwise(ufunc, operands, other)
-        node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
+        node = grow(loop_and_dtype[0], b, a) if reflected else grow(loop_and_dtype[0], a, b)
         if node.flags & EAGER or node.cost > limit:
             evaluate(node)
-        array = new(mine)
+        array = new(own_type)
         array._node = node
         array._base = None
         return array
 
-    return _compiled(ufunc, operator, find, reflected=reflected, integers_apart=integers_apart)
+    return _native_operator(ufunc, operator, find, reflected=reflected, integers_apart=integers_apart)
 
 
 def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
-    """An operator of one operand."""
-    fold = _FOLDS_OF_ONE.get(ufunc)
+    """Make a unary operator."""
+    fold = _UNARY_FOLDS.get(ufunc)
 
     def operator(self: DeviceArray) -> Any:
         node = self._node
-        if node.op is CONST and (value := _folded_alone(fold, node)) is not None:
+        if node.op is CONST and (value := _fold_constant(fold, node)) is not None:
             return wrap(value)
         loop = ufunc_calls.loops_of_one.get((ufunc, node.dtype))
         if loop is None:
@@ -305,8 +307,8 @@ def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
 _POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}
 
 
-def _short_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
-    """A cheaper function for a power, where NumPy takes one."""
+def _cheaper_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
+    """Return the cheaper ufunc that NumPy uses for a power, or None."""
     kind = type(exponent)
     if (kind is int or kind is float) and exponent in _POWERS:
         letter = dtype.kind
@@ -316,48 +318,48 @@ def _short_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
 
 
 def power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, Any], Any]]:
-    """``x ** y`` and ``x **= y``."""
+    """Make the operators ``x ** y`` and ``x **= y``."""
     power = binary(np.power)
     special: dict[Any, Any] = {ufunc: unary(ufunc) for ufunc in _POWERS.values()}
 
     def operator(self: DeviceArray, other: Any) -> Any:
-        short = _short_power(self._node.dtype, other)
+        short = _cheaper_power(self._node.dtype, other)
         try:
             return power(self, other) if short is None else special[short](self)
         except Exception as error:
             hide_own_frames(error)
             raise
 
-    def in_place(self: DeviceArray, other: Any) -> Any:
+    def augmented(self: DeviceArray, other: Any) -> Any:
         if is_number(self):
             return operator(self, other)
-        short = _short_power(self._node.dtype, other)
+        short = _cheaper_power(self._node.dtype, other)
         try:
-            return _in_place(np.power, self, other) if short is None else _in_place(short, self)
+            return _update_by_ufunc(np.power, self, other) if short is None else _update_by_ufunc(short, self)
         except Exception as error:
             hide_own_frames(error)
             raise
 
-    return operator, in_place
+    return operator, augmented
 
 
 def binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
-    """An operator that is rarely used: it goes to the ufunc."""
+    """Make a rarely used binary operator, which calls the ufunc."""
 
     def operator(self: DeviceArray, other: Any) -> Any:
         operands = (other, self) if reflected else (self, other)
-        return _operate(ufunc, operands, other)
+        return _operate_by_protocol(ufunc, operands, other)
 
     return operator
 
 
-def _loop_in_place(ufunc: np.ufunc, array: DeviceArray, b: Any) -> tuple[Loop, np.dtype] | None:
-    """The loop of ``array op= b`` and the dtype in which it takes b; None where the result has another dtype."""
+def _find_update_loop(ufunc: np.ufunc, array: DeviceArray, b: Any) -> tuple[Loop, np.dtype] | None:
+    """Return the loop of ``array op= b`` and its dtype for b, or None if the result has another dtype."""
     a = array._node.dtype
     try:
         in_dtypes, out_dtypes = resolve(ufunc, (a, b))
     except TypeError:
-        return None  # `_in_place` says what is wrong
+        return None  # `_update_by_ufunc` raises the error
     if out_dtypes[0] != a:
         return None
     for dtype in in_dtypes:
@@ -365,19 +367,19 @@ def _loop_in_place(ufunc: np.ufunc, array: DeviceArray, b: Any) -> tuple[Loop, n
     return find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[1]
 
 
-def _apart(operand: Node, memory: Memory) -> None:
-    """Compute a pending operand that reads what is overwritten: its array holds it, so `write` would do so later."""
+def _evaluate_if_overwritten(operand: Node, memory: Memory) -> None:
+    """Evaluate a pending operand that reads the overwritten memory. `write` would evaluate it later anyway."""
     for node in operand.inputs:
         if node.memory is memory:
             evaluate(operand)
             return
 
 
-def _become(array: DeviceArray, node: Node) -> DeviceArray:
-    """Write a value to an array's memory, or let it be the value while there is none."""
-    a = array._node
-    if a.memory is not None or array._base is not None or not lies_alike(node, a):
-        write(evaluate(a), node)
+def _assign_value(array: DeviceArray, node: Node) -> DeviceArray:
+    """Write a value to an array's memory, or replace the array's node if it is pending."""
+    target = array._node
+    if target.memory is not None or array._base is not None or not lies_alike(node, target):
+        write(evaluate(target), node)
         return array
     if node.flags & EAGER or node.cost > build.COST_LIMIT:
         evaluate(node)
@@ -385,12 +387,12 @@ def _become(array: DeviceArray, node: Node) -> DeviceArray:
     return array
 
 
-def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Callable[[DeviceArray, Any], Any]:
-    """``x += y``: written to memory where there is some, else the pending value is replaced.
+def augmented(ufunc: np.ufunc, out_of_place: Callable[[DeviceArray, Any], Any]) -> Callable[[DeviceArray, Any], Any]:
+    """Make an operator such as ``x += y``: it writes to the memory of x, or replaces a pending value.
 
-    What NumPy has as a number is not changed: ``apart`` is the operator that makes another.
+    A number is immutable, as NumPy's scalars are: `out_of_place` is the operator that computes a new number.
 
-    The short way is that of an array of whose dtype and shape the result is, and goes straight to `write`.
+    The fast path is for results of the array's own shape and dtype, and calls `write` directly.
     """
     loops: dict[Any, tuple[Loop, np.dtype] | None] = {}
     grow = build.binary
@@ -398,17 +400,17 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
 
     def operator(self: DeviceArray, other: Any) -> Any:
         if is_number(self):
-            return apart(self, other)
+            return out_of_place(self, other)
         kind = type(other)
         if kind is type(self) or kind is float or kind is int or kind in STRONG:
-            with self.device.lock:  # from reading the operands to the launch that stores
+            with self.device.lock:  # from reading the operands to the launch that writes
                 return operate(self, other)
         operand = operand_from_host(other, self)
-        return _in_place(ufunc, self, other) if operand is None else operator(self, operand)
+        return _update_by_ufunc(ufunc, self, other) if operand is None else operator(self, operand)
 
     def operate(self: DeviceArray, other: Any) -> Any:
         a = self._node
-        if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
+        if a.op is CONST and (value := _fold_constants(folds, a, other, False)) is not None:
             self._node = value
             return self
         kind = type(other)
@@ -421,33 +423,33 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         else:
             key = STRONG.get(kind, kind)
         if not fits or (a.memory is not None and not is_writeable(self)):
-            return _in_place(ufunc, self, other)
+            return _update_by_ufunc(ufunc, self, other)
         try:
-            found = loops[a.dtype, key]
+            loop_and_dtype = loops[a.dtype, key]
         except KeyError:
-            found = loops[a.dtype, key] = _loop_in_place(ufunc, self, key)
-        if found is None:
-            return _in_place(ufunc, self, other)
+            loop_and_dtype = loops[a.dtype, key] = _find_update_loop(ufunc, self, key)
+        if loop_and_dtype is None:
+            return _update_by_ufunc(ufunc, self, other)
         if kind is not type(self):
-            b = constant(scalar_value(other, found[1]), found[1])
+            b = constant(scalar_value(other, loop_and_dtype[1]), loop_and_dtype[1])
         elif b.args and a.memory is not None:
-            _apart(b, a.memory)
-        return _become(self, grow(found[0], a, b))
+            _evaluate_if_overwritten(b, a.memory)
+        return _assign_value(self, grow(loop_and_dtype[0], a, b))
 
-    return _compiled(ufunc, operator, partial(_loop_in_place, ufunc), in_place=True)
+    return _native_operator(ufunc, operator, partial(_find_update_loop, ufunc), in_place=True)
 
 
 def matmul(self: DeviceArray, other: Any) -> Any:
-    """``x @ y``: of a vector and a vector or a matrix by the short way."""
+    """Compute ``x @ y``. A vector times a vector or a matrix has a fast path."""
     try:
-        short = vector_product(self, other)
-        if short is not None:
-            return short
+        product = vector_product(self, other)
+        if product is not None:
+            return product
         if type(other) is type(self) is DeviceArray:
             return gufuncs.product(self, other)
         if (operand := operand_from_host(other, self)) is not None:
             return matmul(self, operand)
-        return _operate(np.matmul, (self, other), other)
+        return _operate_by_protocol(np.matmul, (self, other), other)
     except Exception as error:
         hide_own_frames(error)
         raise
@@ -460,21 +462,23 @@ _NO_MATRIX = (
 
 
 def matmul_in_place(self: DeviceArray, other: Any) -> Any:
-    """Compute ``x @= y`` into the memory of x, a vector or a matrix whose shape the product has. y is a matrix."""
-    own = (-1,) if self.ndim == 1 else (-2, -1)
-    axes = [own, (-2, -1), own]
+    """Compute ``x @= y`` into the memory of x. The product has the shape of x, a vector or matrix. y is a matrix."""
+    own_axes = (-1,) if self.ndim == 1 else (-2, -1)
+    axes = [own_axes, (-2, -1), own_axes]
     manner = manner_of(type(other))
     if manner is not Manner.PLAIN:
-        return _theirs_in_place(manner, np.matmul, self, other, axes=axes)
+        return _delegate_update(manner, np.matmul, self, other, axes=axes)
     try:
         return gufuncs.call(np.matmul, (self, other), out=self, axes=axes)
     except AxisError:
         raise ValueError(_NO_MATRIX) from None
 
 
-# What calls of ufuncs without keywords go to: one function, or those for an array first and second.
+# Functions for calls of ufuncs without keywords: one, or two for an array as first and as second operand.
 short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
-    ufunc: (unary(ufunc),) if ufunc.nin == 1 else (binary(ufunc, False, _answer), binary(ufunc, True, _answer))
+    ufunc: (unary(ufunc),)
+    if ufunc.nin == 1
+    else (binary(ufunc, False, _compute_binary), binary(ufunc, True, _compute_binary))
     for ufunc in supported_ufuncs
     if ufunc.nout == 1 and ufunc.nin <= 2
 }

@@ -1,4 +1,4 @@
-"""The protocols by which NumPy calls clarray: ufuncs, functions, pickling."""
+"""Protocols through which NumPy calls clarray: ufuncs, functions, pickling."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _OWN = {DeviceArray, int, float, bool, complex}
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``__array_ufunc__``: every method of a ufunc. NumPy computes dtypes that no device holds."""
+    """Implement ``__array_ufunc__`` for all methods of a ufunc. NumPy computes dtypes that no device supports."""
     try:
         return device_ufunc(ufunc, method, inputs, kwargs)
     except HostOnly:
         pass
-    name = _place_of(ufunc)
+    name = _public_name(ufunc)
     return by_numpy(getattr(ufunc, method), inputs, kwargs, name if method == "__call__" else f"{name}.{method}")
 
 
 def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a method of a ufunc on device arrays; raise HostOnly for an operand of a dtype that no device holds."""
-    if kwargs and method == "__call__" and (target := _only_output(ufunc, inputs, kwargs)) is not None:
+    """Call a method of a ufunc on device arrays. Raise HostOnly for an operand whose dtype no device supports."""
+    if kwargs and method == "__call__" and (target := _sole_output(ufunc, inputs, kwargs)) is not None:
         return ufunc_calls.writing(ufunc)(target, kwargs.get("where", True), *inputs)
-    outs = _listed(kwargs.get("out"))
+    outs = _as_tuple(kwargs.get("out"))
     for x in (*inputs, *outs):
         manner = manner_of(type(x))
         if manner in (Manner.ASKED, Manner.REFUSES):
@@ -57,12 +57,12 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     targets = host_outputs(outs if "out" in kwargs else inputs[0] if method == "at" else None)
     if targets:
         if len(targets) == 1 and method == "__call__" and kwargs.keys() == {"out"}:
-            written = _copied_into(targets[0], ufunc, inputs)
+            written = _compute_into_ndarray(targets[0], ufunc, inputs)
             if written is not None:
                 return written
         return write_to_host(partial(_protocol, ufunc, method), targets, inputs, kwargs)
     _check_keywords(ufunc, method, kwargs)
-    if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
+    if outs and all(out is Ellipsis for out in outs):  # NumPy's request for an array, which device results are anyway
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)
@@ -70,10 +70,10 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
         return _unsupported(ufunc, method, inputs, kwargs)
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
-    return _by_method(ufunc, method, inputs, kwargs)
+    return _call_method(ufunc, method, inputs, kwargs)
 
 
-def _copied_into(target: np.ndarray, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> np.ndarray | None:
+def _compute_into_ndarray(target: np.ndarray, ufunc: np.ufunc, inputs: tuple[Any, ...]) -> np.ndarray | None:
     """Compute a ufunc, and copy its result into a small ndarray; None if it has another shape or dtype.
 
     For such an ndarray this is faster than sharing its memory. The device is held from the copy of the first operand to
@@ -94,7 +94,7 @@ def _copied_into(target: np.ndarray, ufunc: np.ufunc, inputs: tuple[Any, ...]) -
     return target
 
 
-def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if method == "outer":
         return accumulations.outer(ufunc, *inputs, **kwargs)
     out = kwargs.get("out")
@@ -110,7 +110,7 @@ def _protocol(ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
 
 
 def _check_keywords(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> None:
-    """Raise TypeError for a keyword that there is not; warn as NumPy does since 2.4 of ``where=`` without ``out=``."""
+    """Raise TypeError for an unknown keyword. Warn about ``where=`` without ``out=``, as NumPy does since 2.4."""
     if not kwargs or method != "__call__":
         return
     ufunc_calls.check_keywords(ufunc, kwargs)
@@ -119,18 +119,18 @@ def _check_keywords(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> Non
 
 
 def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A ufunc of SciPy's that is one of ours, or the host's if allowed."""
-    scipys = special.of_ufunc(ufunc)
+    """Call a ufunc without a loop: by a function of `clarray.special`, or on the host if allowed."""
+    scipys = special.function_for_ufunc(ufunc)
     if scipys is not None and method == "__call__" and not kwargs:
         return scipys(*inputs)
-    if set("".join(ufunc.types)) == {"O", "-", ">"}:  # a Python function's, by frompyfunc
+    if set("".join(ufunc.types)) == {"O", "-", ">"}:  # made from a Python function by frompyfunc
         raise HostOnly(f"{ufunc.__name__} gives objects, which no device holds", np.dtype(object))
     tail = "" if method == "__call__" else f".{method}"
-    return on_host(f"{_place_of(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
+    return on_host(f"{_public_name(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
 
 
-def _only_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> DeviceArray | None:
-    """Return the output of a call whose only keywords are ``out=`` and ``where=``; None for any other call."""
+def _sole_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> DeviceArray | None:
+    """Return the output of a call whose only keywords are ``out=`` and ``where=``, or None for any other call."""
     out = kwargs.get("out")
     if type(out) is tuple and len(out) == 1:
         out = out[0]
@@ -140,17 +140,17 @@ def _only_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any
     return out if ours else None
 
 
-def _place_of(ufunc: np.ufunc) -> str:
-    """Return the dotted name by which users find a ufunc, or only the ufunc's name if it is a user's."""
+def _public_name(ufunc: np.ufunc) -> str:
+    """Return the dotted public name of a ufunc, or only its name if it belongs to neither NumPy nor SciPy."""
     name = ufunc.__name__
     for module in ("numpy", "scipy.special"):
-        found = getattr(sys.modules.get(module), name, None)
-        if getattr(found, "__wrapped__", found) is ufunc:
+        attribute = getattr(sys.modules.get(module), name, None)
+        if getattr(attribute, "__wrapped__", attribute) is ufunc:
             return f"{module}.{name}"
     return name
 
 
-def _listed(out: Any) -> tuple[Any, ...]:
+def _as_tuple(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
@@ -173,19 +173,19 @@ def get_array_module(*args: Any) -> ModuleType:
     >>> clarray.get_array_module([1, 2]).__name__
     'numpy'
     """
-    found: ModuleType = next((a.__array_namespace__() for a in args if isinstance(a, DeviceArray)), np)
-    return found
+    namespace: ModuleType = next((a.__array_namespace__() for a in args if isinstance(a, DeviceArray)), np)
+    return namespace
 
 
 def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any, namespace: ModuleType) -> Any:
-    """``__array_function__``: clarray's function of the same name, else the host's if allowed.
+    """Implement ``__array_function__``: call clarray's function of the same name, or NumPy's on the host if allowed.
 
-    New arrays are made on the device of `array`: it may be the argument ``like`` of a creation function.
+    New arrays are created on the device of `array`, which may be the argument ``like`` of a creation function.
     """
-    if len(types) == 1 and type(array) is DeviceArray:  # what most calls are
-        known, memory = _counterparts.get(func), array._node.memory
-        if known is not None and memory is not None and memory.device is current_device():
-            return known(*args, **kwargs)
+    if len(types) == 1 and type(array) is DeviceArray:  # the most frequent calls
+        cached, memory = _counterparts.get(func), array._node.memory
+        if cached is not None and memory is not None and memory.device is current_device():
+            return cached(*args, **kwargs)
     for kind in types:
         if issubclass(kind, np.ndarray) and kind.__array_function__ is np.ndarray.__array_function__:
             if kind not in (np.ndarray, np.memmap):
@@ -203,45 +203,45 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
 
 
 def counterpart(func: Any, namespace: ModuleType) -> Any:
-    """Give the function that clarray, the `namespace`, has where NumPy has `func`; None where there is none."""
-    found = _counterparts.get(func)
-    if found is None:
+    """Return the function of `namespace`, clarray, that corresponds to NumPy's `func`, or None."""
+    function = _counterparts.get(func)
+    if function is None:
         package, *parts = func.__module__.split(".")
-        place: Any = namespace if package == "numpy" else None
+        module_: Any = namespace if package == "numpy" else None
         for part in parts:
-            place = getattr(place, part, None)
-        found = getattr(place, func.__name__, None)
-        if found is func or place is None:
+            module_ = getattr(module_, part, None)
+        function = getattr(module_, func.__name__, None)
+        if function is func or module_ is None:
             return None
-        # libraries that NumPy's functions dispatch for expect TypeError of a dtype that the device lacks, as Dask does
-        found = without_host_fallback(found)
-        _counterparts[func] = found
-    return found
+        # Libraries that call NumPy's functions, as Dask does, expect TypeError for a dtype that the device lacks.
+        function = without_host_fallback(function)
+        _counterparts[func] = function
+    return function
 
 
 _counterparts: dict[Any, Any] = {}
 
 
 def forget_counterparts() -> None:
-    """Look clarray's functions up again: others stand there now."""
+    """Clear the cache of clarray's functions after they have been replaced."""
     _counterparts.clear()
 
 
 def check_version(api_version: str | None) -> None:
-    """Raise ValueError for a version of the Array API standard that clarray's arrays do not have."""
+    """Raise ValueError for a version of the Array API standard that clarray's arrays do not implement."""
     if api_version is not None and api_version not in VERSIONS:
-        known = ", ".join(VERSIONS)
-        raise ValueError(f"clarray has no version {api_version!r} of the array API standard; it has {known}")
+        versions = ", ".join(VERSIONS)
+        raise ValueError(f"clarray has no version {api_version!r} of the array API standard; it has {versions}")
 
 
 def _rebuild(array: np.ndarray) -> DeviceArray:
-    """Unpickle: an array on the current device."""
+    """Unpickle an array on the current device."""
     return creation.array(array)
 
 
 def _adopt(buffer: Any, layout: pickling.Layout) -> DeviceArray:
-    """Unpickle of protocol 5: an array on the current device, in the buffer's own memory where that is possible."""
+    """Unpickle an array by protocol 5, on the current device, in the buffer's own memory if possible."""
     return pickling.incoming(buffer, layout)
 
 
-_rebuild.__module__ = _adopt.__module__ = "clarray"  # pickles name it: they outlive the layout of folders
+_rebuild.__module__ = _adopt.__module__ = "clarray"  # a stable path: pickles outlive the layout of folders

@@ -1,4 +1,4 @@
-"""Choosing a device, waiting for it, and its memory."""
+"""Select a device, wait for it, and query or free its memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clarray._engine.runtime import Device, MemoryInfo, current_device, find_dev
 
 
 class DeviceBlock(ContextDecorator):
-    """The block of code that `clarray.device` begins. It can be entered again, also within itself, and decorates."""
+    """Context manager and decorator that `clarray.device` returns. It is reusable and reentrant."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -157,5 +157,5 @@ def free_memory(device: Any = None) -> int:
     >>> clarray.memory_info().pooled
     0
     """
-    chosen = opened_devices() if device is None else [find_device(device)]
-    return sum(each.pool.empty() for each in chosen)
+    selected = opened_devices() if device is None else [find_device(device)]
+    return sum(selected_device.pool.empty() for selected_device in selected)

@@ -1,7 +1,7 @@
 """The command `python -m clarray tune`: measure this device, and keep the policies that are faster on it.
 
-Field by field, each value of the search space is timed in turn with the best found so far. A value counts only if
-every answer under it is, bit for bit, the one under the shipped policy.
+The search goes field by field. It times each value of the search space in turn with the best value so far. A value is
+accepted only if all results are, bit for bit, the results under the shipped policy.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from clarray._engine.values import dataclass
 
 __all__ = ["main", "tune"]
 
-LEAST_GAIN = 0.04  # of the time: less is noise
-LEAST_SAMPLE = 0.001  # seconds; shorter calls are repeated until one sample lasts this long
-MOST_REPEATS = 64
+MIN_GAIN = 0.04  # of the time: less is noise
+MIN_SAMPLE = 0.001  # seconds; shorter calls are repeated until one sample lasts this long
+MAX_REPEATS = 64
 ELEMENTS = {"cpu": 1 << 24, "gpu": 1 << 26}
 QUICK_ELEMENTS = {"cpu": 1 << 21, "gpu": 1 << 24}
 QUICK = ("elementwise", "reduce")
@@ -49,7 +49,7 @@ Compare = Callable[[Any, Any], float | None]
 
 @dataclass(frozen=True)
 class Trial:
-    """One value tried: its time over that of the best so far, or None where its answers were not the same."""
+    """Measurement of a value: its time relative to the best value so far, or None if its results differ."""
 
     algorithm: str
     field: str
@@ -62,20 +62,20 @@ def search(
     start: Any,
     space: Mapping[str, Sequence[Any]],
     compare: Compare,
-    seen: Callable[[Trial], None],
+    report: Callable[[Trial], None],
 ) -> Any:
-    """Take the fields in turn, and for each the value that is fastest with those chosen before.
+    """Select the fastest value of each field, one field after the other.
 
     Parameters
     ----------
     start : policy
-        A dataclass.
+        The shipped policy, a dataclass.
     space : mapping of str to sequence
         Values to try, by field.
     compare : callable
-        Time under one policy over that under another; None if the first must not be used.
-    seen : callable
-        Told of every trial.
+        Returns the ratio of the times under two policies, or None if the results under the first are wrong.
+    report : callable
+        Called with every trial.
 
     Returns
     -------
@@ -83,36 +83,36 @@ def search(
     """
     best = start
     for field, values in space.items():
-        fastest, gain = best, 1 - LEAST_GAIN
+        fastest, gain = best, 1 - MIN_GAIN
         for value in values:
             if value == getattr(best, field):
                 continue
             candidate = replace(best, **{field: value})
             ratio = compare(candidate, best)
-            seen(Trial(algorithm, field, value, ratio))
+            report(Trial(algorithm, field, value, ratio))
             if ratio is not None and ratio < gain:
                 fastest, gain = candidate, ratio
         if fastest is not best:
-            again = compare(fastest, best)  # a lucky sample is not lucky twice
-            best = fastest if again is not None and again < 1 - LEAST_GAIN else best
+            confirmed = compare(fastest, best)  # a second measurement excludes a lucky sample
+            best = fastest if confirmed is not None and confirmed < 1 - MIN_GAIN else best
     return best
 
 
 class Bench:
-    """Times an algorithm's workloads under one policy or another.
+    """Time an algorithm's workloads under one policy or another.
 
     Parameters
     ----------
     device : Device
     row : Policies
-        The shipped row: its answers are the right ones.
+        The shipped row. Results under its policies are the reference.
     algorithm : str
     elements : int
-        Of a large array.
+        Size of a large array.
     rounds : int
-        Samples of each side.
+        Samples of each policy.
     clock : callable
-        Seconds.
+        Returns the time in seconds.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Bench:
         elements: int,
         rounds: int,
         clock: Clock,
-        listed: Sequence[Workload],
+        workload_list: Sequence[Workload],
     ) -> None:
         self._device = device
         self._row = row
@@ -131,12 +131,12 @@ class Bench:
         self._rounds = rounds
         self._clock = clock
         rng = np.random.default_rng(0)
-        self._jobs = [(w, w.make(rng, elements)) for w in listed]
+        self._jobs = [(w, w.make(rng, elements)) for w in workload_list]
         self._prepared: dict[Any, dict[Any, Any]] = {}
-        self._sound: dict[Any, bool] = {}
+        self._exact: dict[Any, bool] = {}
         shipped = getattr(row, algorithm)
         self._answers = self._run(shipped)
-        self._sound[shipped] = True
+        self._exact[shipped] = True
 
     @contextmanager
     def _under(self, policy: Any) -> Iterator[None]:
@@ -152,25 +152,25 @@ class Bench:
 
     def _run(self, policy: Any) -> list[list[np.ndarray]]:
         with self._under(policy):
-            return [[asnumpy(a) for a in _several(w.call(*arrays))] for w, arrays in self._jobs]
+            return [[asnumpy(a) for a in _as_sequence(w.call(*arrays))] for w, arrays in self._jobs]
 
-    def sound(self, policy: Any) -> bool:
-        """Whether every answer under a policy is the shipped one's."""
-        found = self._sound.get(policy)
-        if found is None:
+    def is_exact(self, policy: Any) -> bool:
+        """Return whether all results under a policy are those under the shipped policy."""
+        exact = self._exact.get(policy)
+        if exact is None:
             try:
                 answers = self._run(policy)
-            except (RuntimeError, MemoryError, ValueError, TypeError):  # the device will not have it
+            except (RuntimeError, MemoryError, ValueError, TypeError):  # the device rejects the policy
                 answers = []
-            found = self._sound[policy] = len(answers) == len(self._answers) and all(
+            exact = self._exact[policy] = len(answers) == len(self._answers) and all(
                 len(a) == len(b) and all(_identical(x, y) for x, y in zip(a, b, strict=True))
                 for a, b in zip(answers, self._answers, strict=True)
             )
-        return found
+        return exact
 
     def compare(self, policy: Any, other: Any) -> float | None:
-        """The geometric mean over the workloads of time under `policy` over time under `other`."""
-        if not self.sound(policy):
+        """Return the geometric mean, over the workloads, of the ratio of times under `policy` and under `other`."""
+        if not self.is_exact(policy):
             return None
         ratios = []
         for workload, arrays in self._jobs:
@@ -184,20 +184,20 @@ class Bench:
 
     def _repeats(self, workload: Workload, arrays: tuple[Any, ...], policy: Any) -> int:
         once = self._sample(workload, arrays, policy, 1)
-        return max(1, min(MOST_REPEATS, math.ceil(LEAST_SAMPLE / max(once, 1e-9))))
+        return max(1, min(MAX_REPEATS, math.ceil(MIN_SAMPLE / max(once, 1e-9))))
 
     def _sample(self, workload: Workload, arrays: tuple[Any, ...], policy: Any, repeats: int) -> float:
         with self._under(policy):
             self._device.synchronize()
             start = self._clock()
             for _ in range(repeats):
-                for made in _several(workload.call(*arrays)):
-                    made.evaluate()
+                for result in _as_sequence(workload.call(*arrays)):
+                    result.evaluate()
                 self._device.synchronize()
             return (self._clock() - start) / repeats
 
 
-def _several(answer: Any) -> Sequence[Any]:
+def _as_sequence(answer: Any) -> Sequence[Any]:
     return answer if isinstance(answer, tuple | list) else (answer,)
 
 
@@ -206,15 +206,15 @@ def _identical(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def spaces(row: Policies, algorithms: Sequence[str]) -> dict[str, dict[str, tuple[Any, ...]]]:
-    """What will be tried, for the algorithms that have something to try and to time."""
-    found = {}
+    """Return the search spaces of algorithms that have values to try and workloads to time."""
+    spaces_by_algorithm = {}
     for name in algorithms:
         policy = getattr(row, name, None)
-        # a name that a row leaves empty is of what its devices lack
+        # an empty field stands for a feature that the row's devices lack
         space = {f: v for f, v in search_space(name, kind_of(row)).items() if getattr(policy, f, "") != ""}
         if space and workloads(name):
-            found[name] = space
-    return found
+            spaces_by_algorithm[name] = space
+    return spaces_by_algorithm
 
 
 def tune(
@@ -227,23 +227,23 @@ def tune(
     say: Callable[[str], None] = print,
     within: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
 ) -> Tuned:
-    """Measure a device; nothing is stored, and its policies stay as they are.
+    """Measure a device. Store nothing, and leave its policies unchanged.
 
     Parameters
     ----------
     device : Device
     algorithms : sequence of str
-        Which policies to tune.
+        Algorithms whose policies are tuned.
     elements : int, optional
-        Of a large array.
+        Size of a large array.
     rounds : int
-        Samples of each side of a comparison.
+        Samples of each policy of a comparison.
     clock : callable
-        Seconds.
+        Returns the time in seconds.
     say : callable
-        Takes the lines of the report.
+        Called with the lines of the report.
     within : mapping, optional
-        Another search space: per algorithm, values by field.
+        Another search space: values by field, by algorithm.
 
     Returns
     -------
@@ -252,31 +252,33 @@ def tune(
     Raises
     ------
     ValueError
-        There is no such algorithm, or ``CLARRAY_POLICY`` puts another row in force.
+        An algorithm is unknown, or ``CLARRAY_POLICY`` selects another row.
     """
     if os.environ.get("CLARRAY_POLICY"):
         raise ValueError("CLARRAY_POLICY puts another row in force: unset it to tune the device's own")
     row = select(device.capabilities)
-    tried = spaces(row, algorithms) if within is None else within
+    search_spaces = spaces(row, algorithms) if within is None else within
     size = elements or ELEMENTS[kind_of(row)]
-    trials = sum(len(values) for space in tried.values() for values in space.values())
+    trials = sum(len(values) for space in search_spaces.values() for values in space.values())
     changes: dict[str, dict[str, Any]] = {}
     gains: list[str] = []
 
     def tell(line: str) -> None:
-        progress.clear()  # the report is beside the bar rather than in it
+        progress.clear()  # print the line above the progress bar
         say(line)
         progress.draw()
 
     with Progress(trials) as progress, use_device(device):
-        for algorithm, space in tried.items():
+        for algorithm, space in search_spaces.items():
             progress.say(algorithm)
             bench = _bench(device, row, algorithm, size, rounds, clock, tell)
             if bench is None:
                 continue
             shipped = getattr(row, algorithm)
             best = search(algorithm, shipped, space, bench.compare, lambda trial: progress.step())
-            progress.step(count=sum(getattr(best, f) in values for f, values in space.items()))  # not tried again
+            progress.step(
+                count=sum(getattr(best, f) in values for f, values in space.items())
+            )  # the best values are not measured against themselves
             gain = bench.compare(best, shipped) if best != shipped else None
             if gain is None or gain >= 1:
                 tell(f"{algorithm:12} as shipped")
@@ -300,7 +302,7 @@ def _bench(
 
 
 def install(device: Device, kept: Tuned | None) -> None:
-    """Put a result in force in this process."""
+    """Apply a tuning result in this process."""
     cache = kernel_cache_of(device)
     with device.lock:
         cache.policies = select(device.capabilities, kept)
@@ -319,44 +321,44 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 1 where something is wrong."""
-    asked = _arguments(argv)
+    """Run the command. Return 1 if an error occurred."""
+    options = _arguments(argv)
     try:
-        with use_device(asked.device) as device:
-            return _command(device, asked)
+        with use_device(options.device) as device:
+            return _command(device, options)
     except (RuntimeError, OSError, ValueError, TypeError, MemoryError) as error:
         print(f"clarray: {error}", file=sys.stderr)
         return 1
 
 
-def _command(device: Device, asked: argparse.Namespace) -> int:
-    if asked.reset:
+def _command(device: Device, options: argparse.Namespace) -> int:
+    if options.reset:
         forget(device)
         install(device, None)
         print(f"{device}: as shipped")
         return 0
     row = select(device.capabilities)
-    algorithms = tuple(asked.only.split(",")) if asked.only else QUICK if asked.quick else ALGORITHMS
-    if asked.dry_run:
+    algorithms = tuple(options.only.split(",")) if options.only else QUICK if options.quick else ALGORITHMS
+    if options.dry_run:
         print(f"{device}: row {row.name!r}, results would go to {place_of(device)}")
         for algorithm, space in spaces(row, algorithms).items():
             for field, values in space.items():
                 print(f"  {algorithm:12} {field:16} {getattr(getattr(row, algorithm), field)!r:>9} of {list(values)}")
         return 0
     refused = cache_refusal()
-    if refused is not None:  # before minutes of measuring
+    if refused is not None:  # checked before minutes of measuring
         mend = refused.advice("CLARRAY_CACHE_DIR")
         print(f"clarray: results cannot be kept in {chosen_folder()}: {refused}; {mend}", file=sys.stderr)
         return 1
-    sizes = QUICK_ELEMENTS if asked.quick else ELEMENTS
-    found = tune(device, algorithms, elements=asked.size or sizes[kind_of(row)], rounds=3 if asked.quick else 5)
-    before = tuned_of(device)
-    if before is not None and before.row == found.row:  # what was not measured now stays
-        rest = {a: c for a, c in before.changes.items() if a not in algorithms}
-        found = replace(found, changes={**rest, **found.changes})
-    if not keep(device, found):
+    sizes = QUICK_ELEMENTS if options.quick else ELEMENTS
+    tuned = tune(device, algorithms, elements=options.size or sizes[kind_of(row)], rounds=3 if options.quick else 5)
+    previous = tuned_of(device)
+    if previous is not None and previous.row == tuned.row:  # keep the results of algorithms that were not measured now
+        kept_changes = {a: c for a, c in previous.changes.items() if a not in algorithms}
+        tuned = replace(tuned, changes={**kept_changes, **tuned.changes})
+    if not keep(device, tuned):
         print(f"clarray: {place_of(device)} cannot be written", file=sys.stderr)
         return 1
-    install(device, found)
+    install(device, tuned)
     print(f"kept in {place_of(device)}")
     return 0

@@ -1,4 +1,4 @@
-"""What `python -m clarray tune` times, per algorithm: calls whose answers are exact, so that they can be compared."""
+"""Workloads of `python -m clarray tune`, by algorithm: calls with exact results, so that results can be compared."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Workload", "workloads"]
 
 @dataclass(frozen=True)
 class Workload:
-    """One call on arrays that are made once.
+    """A call on arrays that are created once.
 
     Parameters
     ----------
     label : str
     make : callable
-        Gives the arrays, from a random generator and the number of elements of a large one.
+        Creates the arrays from a random generator and the number of elements of a large array.
     call : callable
-        Gives the answer, an array or several, from these arrays.
+        Computes the result from the arrays: an array, or a sequence of arrays.
     """
 
     label: str
@@ -35,7 +35,7 @@ class Workload:
 
 
 def _floats(rng: np.random.Generator, n: int) -> DeviceArray:
-    """Small whole numbers: float32 sums of them are exact in any order."""
+    """Return small integers as float32: their sums are exact in any order."""
     return array(rng.integers(-4, 5, n, dtype=np.int8).astype(np.float32))
 
 
@@ -50,37 +50,37 @@ def _matrix(rng: np.random.Generator, n: int) -> DeviceArray:
 
 
 def _small_matrices(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
-    """Rows of unit matrices in any order, times powers of two: their inverses are exact."""
+    """Return permutation matrices times powers of two: their inverses are exact."""
     order = np.argsort(rng.random((max(1, n // 64), 8)), axis=1)
     return (array(np.eye(8, dtype=np.float32)[order] * 2 ** (order[..., None] % 3)),)
 
 
 def _large_matrix(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
-    """Such a matrix, and one that is definite, each of more rows than a small one has."""
+    """Return a large permutation matrix times powers of two, and a large positive definite matrix."""
     side = max(160, min(2048, round((n / 16) ** 0.5)))
     order = rng.permutation(side)
     unit = np.eye(side, dtype=np.float32)
     return array(unit[order] * 2 ** (order[:, None] % 3)), array(unit * 4 ** (order % 3))
 
 
-def _whole(values: Any) -> Any:
-    """The whole numbers that values are but for rounding."""
+def _rounded_integers(values: Any) -> Any:
+    """Round values to the integers that they are without rounding errors."""
     return np.rint(values.real).astype(np.int32)
 
 
-def _one(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+def _vector(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (_floats(rng, n),)
 
 
-def _two(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+def _two_vectors(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return _floats(rng, n), _floats(rng, n)
 
 
-def _small(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
-    return _two(rng, min(n, 50_000))
+def _two_small_vectors(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return _two_vectors(rng, min(n, 50_000))
 
 
-def _two_d(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+def _single_matrix(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (_matrix(rng, n),)
 
 
@@ -93,7 +93,7 @@ def _small_matrix_and_vectors(rng: np.random.Generator, n: int) -> tuple[DeviceA
     return _matrix_and_vectors(rng, min(n, 50_000))
 
 
-def _spread(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+def _floats_and_integers(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     size = max(1, n // 8)
     return (array(rng.random(size, dtype=np.float32)), array(rng.integers(-(2**31), 2**31, size, dtype=np.int32)))
 
@@ -102,14 +102,14 @@ def _bins(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (array(rng.integers(0, 1000, n, dtype=np.int32)),)
 
 
-def _square(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+def _two_squares(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     side = max(1, min(1024, round((n / 16) ** 0.5)))
     return tuple(_floats(rng, side * side).reshape(side, side) for _ in range(2))
 
 
-def _wide_square(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
-    """In float64, where the device has it."""
-    narrow = _square(rng, n)
+def _wide_squares(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    """Return square matrices of float64, or of float32 if the device lacks it."""
+    narrow = _two_squares(rng, n)
     return tuple(a.astype(np.float64) for a in narrow) if current_device().capabilities.fp64 else narrow
 
 
@@ -121,18 +121,18 @@ def _wide_integers(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (array(rng.integers(0, 60_000, n, dtype=np.int32)),)
 
 
-def _numbered(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
-    """Values, and numbers of them in no order that repeat."""
+def _values_and_indices(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    """Return values, and unsorted indices of values with repetitions."""
     return _floats(rng, n), array(rng.integers(0, n, max(1, n // 4)))
 
 
-def _added(x: DeviceArray, numbers: DeviceArray) -> DeviceArray:
+def _add_at(x: DeviceArray, numbers: DeviceArray) -> DeviceArray:
     sums = x[:10_000].copy()
     np.add.at(sums, numbers[:20_000] % sums.size, x[: numbers[:20_000].size])
     return sums
 
 
-def _written(x: DeviceArray, numbers: DeviceArray) -> DeviceArray:
+def _assign_at(x: DeviceArray, numbers: DeviceArray) -> DeviceArray:
     changed = x.copy()
     changed[numbers] = x[: numbers.size]
     return changed
@@ -160,79 +160,81 @@ def _sums(x: DeviceArray, y: DeviceArray) -> Any:
 
 _TABLE: dict[str, tuple[Workload, ...]] = {
     "elementwise": (
-        Workload("a + b", _two, lambda a, b: a + b),
-        Workload("a * b + a, small", _small, lambda a, b: a * b + a),
-        Workload("a.T + 1 copied", _two_d, lambda a: (a.T + 1).copy()),
-        Workload("a[::2] * 2", _one, lambda a: a[::2] * 2),
+        Workload("a + b", _two_vectors, lambda a, b: a + b),
+        Workload("a * b + a, small", _two_small_vectors, lambda a, b: a * b + a),
+        Workload("a.T + 1 copied", _single_matrix, lambda a: (a.T + 1).copy()),
+        Workload("a[::2] * 2", _vector, lambda a: a[::2] * 2),
     ),
     "reduce": (
-        Workload("sum", _one, lambda a: a.sum()),
-        Workload("(a * b).sum(), small", _small, _sums),
-        Workload("sum axis 0", _two_d, lambda a: a.sum(axis=0)),
-        Workload("sum axis 1", _two_d, lambda a: a.sum(axis=1)),
-        Workload("max", _one, lambda a: a.max()),
+        Workload("sum", _vector, lambda a: a.sum()),
+        Workload("(a * b).sum(), small", _two_small_vectors, _sums),
+        Workload("sum axis 0", _single_matrix, lambda a: a.sum(axis=0)),
+        Workload("sum axis 1", _single_matrix, lambda a: a.sum(axis=1)),
+        Workload("max", _vector, lambda a: a.max()),
     ),
     "products": (
-        Workload("a @ b, vectors", _two, lambda a, b: a @ b),
+        Workload("a @ b, vectors", _two_vectors, lambda a, b: a @ b),
         Workload("A @ x", _matrix_and_vectors, lambda a, x, y: a @ x),
         Workload("y @ A", _matrix_and_vectors, lambda a, x, y: y @ a),
         Workload("A @ x, small", _small_matrix_and_vectors, lambda a, x, y: a @ x),
     ),
     "scan": (
-        Workload("cumsum", _one, lambda a: np.add.accumulate(a)),
-        Workload("cumsum axis 0", _two_d, lambda a: np.add.accumulate(a, axis=0)),
-        Workload("cumsum axis 1", _two_d, lambda a: np.add.accumulate(a, axis=1)),
+        Workload("cumsum", _vector, lambda a: np.add.accumulate(a)),
+        Workload("cumsum axis 0", _single_matrix, lambda a: np.add.accumulate(a, axis=0)),
+        Workload("cumsum axis 1", _single_matrix, lambda a: np.add.accumulate(a, axis=1)),
     ),
     "compact": (
-        Workload("a[a > 0]", _one, lambda a: a[a > 0]),
-        Workload("nonzero", _one, lambda a: np.nonzero(a > 3)),
+        Workload("a[a > 0]", _vector, lambda a: a[a > 0]),
+        Workload("nonzero", _vector, lambda a: np.nonzero(a > 3)),
     ),
     "sort": (
-        Workload("sort float32", _spread, lambda x, y: np.sort(x)),
-        Workload("sort int32", _spread, lambda x, y: np.sort(y)),
-        Workload("argsort float32", _spread, lambda x, y: np.argsort(x, kind="stable")),
+        Workload("sort float32", _floats_and_integers, lambda x, y: np.sort(x)),
+        Workload("sort int32", _floats_and_integers, lambda x, y: np.sort(y)),
+        Workload("argsort float32", _floats_and_integers, lambda x, y: np.argsort(x, kind="stable")),
         Workload("sort 100 different ones", _few_floats, lambda x: np.sort(x)),
     ),
     "histogram": (
         Workload("bincount", _bins, lambda a: np.bincount(a, minlength=1000)),
-        Workload("histogram", _one, lambda a: np.histogram(a, 256, (-8, 8))[0]),
+        Workload("histogram", _vector, lambda a: np.histogram(a, 256, (-8, 8))[0]),
         Workload("histogram between edges", _edges, lambda a, edges: np.histogram(a, edges)[0]),
     ),
     "matmul": (
-        Workload("a @ b", _square, lambda a, b: a @ b),
-        Workload("a @ b, wide", _wide_square, lambda a, b: a @ b),
+        Workload("a @ b", _two_squares, lambda a, b: a @ b),
+        Workload("a @ b, wide", _wide_squares, lambda a, b: a @ b),
     ),
-    "stencil": (Workload("convolve 3 x 3", _two_d, _convolve),),
+    "stencil": (Workload("convolve 3 x 3", _single_matrix, _convolve),),
     "unique": (
         Workload("unique of a range", _wide_integers, lambda a: np.unique(a)),
         Workload("unique of 100 floats", _few_floats, lambda a: np.unique(a)),
-        Workload("unique, small", _small, lambda a, b: np.unique(a)),
+        Workload("unique, small", _two_small_vectors, lambda a, b: np.unique(a)),
     ),
     "gather": (
-        Workload("a[numbers]", _numbered, lambda a, numbers: a[numbers]),
-        Workload("a[numbers] = b", _numbered, _written),
+        Workload("a[numbers]", _values_and_indices, lambda a, numbers: a[numbers]),
+        Workload("a[numbers] = b", _values_and_indices, _assign_at),
     ),
-    "scatter": (Workload("add.at", _numbered, _added),),
+    "scatter": (Workload("add.at", _values_and_indices, _add_at),),
     "search": (Workload("searchsorted", _needles, lambda line, needles: np.searchsorted(line, needles)),),
     "join": (
-        Workload("stack, last axis", _two, lambda a, b: np.stack([a, b], axis=-1)),
-        Workload("concatenate, small", _small, lambda a, b: np.concatenate([a[:1000], b[:1000], a[:10]])),
+        Workload("stack, last axis", _two_vectors, lambda a, b: np.stack([a, b], axis=-1)),
+        Workload("concatenate, small", _two_small_vectors, lambda a, b: np.concatenate([a[:1000], b[:1000], a[:10]])),
     ),
     "small_matrices": (Workload("inv of 8 x 8", _small_matrices, lambda a: np.linalg.inv(a)),),
     "factorization": (
         Workload("inv", _large_matrix, lambda a, b: np.linalg.inv(a)),
         Workload("cholesky", _large_matrix, lambda a, b: np.linalg.cholesky(b)),
     ),
-    "spectral": (Workload("eigvalsh", _large_matrix, lambda a, b: _whole(np.linalg.eigvalsh(b))),),
+    "spectral": (Workload("eigvalsh", _large_matrix, lambda a, b: _rounded_integers(np.linalg.eigvalsh(b))),),
     "fft": (
-        Workload("fft and ifft", _one, lambda a: _whole(np.fft.ifft(np.fft.fft(a)))),
-        Workload("fft2 and ifft2", _two_d, lambda a: _whole(np.fft.ifft2(np.fft.fft2(a)))),
-        Workload("rfft and irfft", _two_d, lambda a: _whole(np.fft.irfft(np.fft.rfft(a), a.shape[1]))),
+        Workload("fft and ifft", _vector, lambda a: _rounded_integers(np.fft.ifft(np.fft.fft(a)))),
+        Workload("fft2 and ifft2", _single_matrix, lambda a: _rounded_integers(np.fft.ifft2(np.fft.fft2(a)))),
+        Workload(
+            "rfft and irfft", _single_matrix, lambda a: _rounded_integers(np.fft.irfft(np.fft.rfft(a), a.shape[1]))
+        ),
     ),
-    "index_map": (Workload("tile", _one, lambda a: np.tile(a[: a.size // 4], 4)),),
+    "index_map": (Workload("tile", _vector, lambda a: np.tile(a[: a.size // 4], 4)),),
 }
 
 
 def workloads(algorithm: str) -> tuple[Workload, ...]:
-    """The calls that an algorithm is judged by; none where there are none."""
+    """Return the workloads of an algorithm, or an empty tuple."""
     return _TABLE.get(algorithm, ())

@@ -1,4 +1,4 @@
-"""Docstrings of ufuncs, written from their texts and from NumPy's table of the dtypes that each ufunc takes."""
+"""Generate docstrings of ufuncs from their texts and from NumPy's table of each ufunc's dtypes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def docstring(ufunc: np.ufunc) -> str:
     text = TEXTS.get(name)
     if text is None:
         return str(ufunc.__doc__)
-    # no device has times, objects or texts
+    # no device supports times, objects or strings
     loops = [loop.partition("->") for loop in ufunc.types if _ON_DEVICES.issuperset(loop)]
     bools = all(outs == "?" for _, _, outs in loops)
     results = text.results or ("DeviceArray of bool" if bools else "DeviceArray",)
@@ -79,7 +79,7 @@ def _section(title: str, *entries: str) -> str:
 def _operands(ufunc: np.ufunc, loops: list[str]) -> list[str]:
     """Return the entries of the operands, from the dtypes of each loop."""
     kinds = ["".join(sorted({_KINDS[characters[k]] for characters in loops})) for k in range(ufunc.nin)]
-    texts = [_OPERANDS.get(each, "Numbers.") for each in kinds]
+    texts = [_OPERANDS.get(kind, "Numbers.") for kind in kinds]
     if ufunc.nin == 1:
         return [f"x : array_like\n    {texts[0]}"]
     if ufunc.signature is None:

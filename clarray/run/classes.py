@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api.array_classes import Accepting
+from clarray._api.array_classes import UnionMeta
 from clarray._api.functions import UFunc as OurUFunc
 from clarray._core.device_array import DeviceArray
 from clarray.run.functions import UFunc
@@ -18,7 +18,7 @@ from clarray.run.functions import UFunc
 __all__ = ["ndarray", "ufunc"]
 
 
-class ndarray(metaclass=Accepting):  # noqa: N801 - NumPy's name
+class ndarray(metaclass=UnionMeta):  # noqa: N801 - NumPy's name
     """NumPy's array, on the device."""
 
     _kinds = DeviceArray, np.ndarray
@@ -36,7 +36,7 @@ class ndarray(metaclass=Accepting):  # noqa: N801 - NumPy's name
         return generic[item]
 
 
-class ufunc(metaclass=Accepting):  # noqa: N801 - NumPy's name
+class ufunc(metaclass=UnionMeta):  # noqa: N801 - NumPy's name
     """NumPy's ufunc, on device arrays."""
 
     _kinds = UFunc, OurUFunc, np.ufunc

@@ -89,7 +89,7 @@ class Function:
     Parameters
     ----------
     module : str
-        The module that programs find it in: ``'numpy.linalg'``.
+        The public module of the function: ``'numpy.linalg'``.
     ours, theirs : callable
         clarray's function and NumPy's.
     """

@@ -76,7 +76,7 @@ def redirect_imports(lookup: Lookup) -> None:
     Parameters
     ----------
     lookup : callable
-        It returns the module of a dotted name, or None for one that stays NumPy's.
+        Returns the module of a dotted name, or None if the name stays NumPy's.
     """
     global _lookup, _import_statement
     _lookup = lookup

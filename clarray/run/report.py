@@ -72,7 +72,7 @@ class Report:
     Parameters
     ----------
     commands : list of str, two, optional
-        What runs the program with Python, and what runs it with clarray: to be timed at the end.
+        Commands that run the program with Python and with clarray, to compare their times at the end.
     """
 
     def __init__(self, *commands: Sequence[str]) -> None:

@@ -132,7 +132,7 @@ def run_program(program: Program, prepare: Callable[[], None]) -> None:
     Raises
     ------
     BaseException
-        Whatever ends the program. `sys.excepthook` shows it without clarray's frames.
+        The program's uncaught exception. `sys.excepthook` shows it without clarray's frames.
     """
     try:
         code, main = program.load()

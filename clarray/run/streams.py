@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api.array_classes import Accepting
+from clarray._api.array_classes import UnionMeta
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
 from clarray._core.pickling import incoming
@@ -71,7 +71,7 @@ def _methods(kind: type) -> dict[str, Any]:
     return {name: _method(getattr(kind, name)) for name in names if callable(getattr(kind, name))}
 
 
-class Generator(np.random.Generator, metaclass=Accepting):
+class Generator(np.random.Generator, metaclass=UnionMeta):
     """NumPy's generator, which moves its draws to the device."""
 
     _kinds = (np.random.Generator,)
@@ -80,7 +80,7 @@ class Generator(np.random.Generator, metaclass=Accepting):
         return Generator(copy.deepcopy(self.bit_generator, memo))
 
 
-class RandomState(np.random.RandomState, metaclass=Accepting):
+class RandomState(np.random.RandomState, metaclass=UnionMeta):
     """NumPy's old generator, which moves its draws to the device."""
 
     _kinds = (np.random.RandomState,)

@@ -15,7 +15,7 @@ from typing import Any
 
 import clarray
 from clarray._api import functions, numpy_ufuncs
-from clarray._api.attaching import attached, of_namespace
+from clarray._api.attaching import attached, namespace_methods
 from clarray._core import device_array
 
 HEAD = "# Written by tests/typing/stubs.py from what clarray._api.attaching attaches: do not edit.\n"
@@ -110,7 +110,7 @@ def prop(name: str, found: property) -> Iterator[str]:
 def methods() -> str:
     """The methods and properties of arrays, as the class that `DeviceArray` seems to inherit."""
     lines = [HEAD + IMPORTS, "class Methods:"]
-    for name, found in {**attached(), **of_namespace(clarray)}.items():
+    for name, found in {**attached(), **namespace_methods(clarray)}.items():
         made = prop(name, found) if isinstance(found, property) else method(name, found)
         if name == "__class_getitem__":
             lines.append("    @classmethod")

@@ -1,1 +1,1 @@
-"""`python -m clarray doctor`: what is wrong with this machine's OpenCL, and the line that mends it."""
+"""`python -m clarray doctor`: diagnose this machine's OpenCL installation, and print the command that repairs it."""

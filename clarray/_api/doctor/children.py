@@ -1,4 +1,4 @@
-"""A process that examines devices, and what is known of it when a driver brings it down or holds it up."""
+"""Run the examination of devices in a subprocess, which a driver may crash or block."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["told_by_child"]
+__all__ = ["from_subprocess"]
 
-_PATIENCE_SECONDS = 300.0  # for devices to be listed, or to try all families of kernels
+_PATIENCE_SECONDS = 300.0  # time limit of listing the devices, or of running all families of kernels
 _EXAMINATION = [sys.executable, "-m", "clarray._api.doctor.examination"]
 
 
-def told_by_child(
+def from_subprocess(
     words: list[str], step: Callable[[str], None] | None = None
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Run the examination.
+    """Run the examination in a subprocess, and return its records and its error.
 
     Parameters
     ----------
     words : list of str
-        Its arguments.
+        Arguments of the subprocess.
     step : callable, optional
-        Is called with each family of kernels that is done.
+        Called with each completed family of kernels.
 
     Returns
     -------
     tuple
-        What it said, and how it ended where that was not well.
+        The records that the subprocess printed, and its error, or None.
     """
-    told: list[dict[str, Any]] = []
-    late = threading.Event()
+    records: list[dict[str, Any]] = []
+    timed_out = threading.Event()
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         with subprocess.Popen(
             [*_EXAMINATION, *words], stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace"
         ) as child:
 
             def give_up() -> None:
-                late.set()
+                timed_out.set()
                 child.kill()
 
             clock = threading.Timer(_PATIENCE_SECONDS, give_up)
@@ -49,15 +49,15 @@ def told_by_child(
             assert child.stdout is not None
             for line in child.stdout:
                 if line.startswith("{"):  # a driver may print, too
-                    told.append(json.loads(line))
-                    if step is not None and "family" in told[-1]:
-                        step(told[-1]["family"])
+                    records.append(json.loads(line))
+                    if step is not None and "family" in records[-1]:
+                        step(records[-1]["family"])
         clock.cancel()
         errors.seek(0)
-        said = errors.read().strip().splitlines()
-    if late.is_set():
-        return told, f"nothing came back within {_PATIENCE_SECONDS:.0f} s"
+        error_lines = errors.read().strip().splitlines()
+    if timed_out.is_set():
+        return records, f"nothing came back within {_PATIENCE_SECONDS:.0f} s"
     if child.returncode:
-        how = f"the process ended by signal {-child.returncode}" if child.returncode < 0 else "the process failed"
-        return told, f"{how}{': ' + said[-1] if said else ''}"
-    return told, None
+        cause = f"the process ended by signal {-child.returncode}" if child.returncode < 0 else "the process failed"
+        return records, f"{cause}{': ' + error_lines[-1] if error_lines else ''}"
+    return records, None

@@ -1,4 +1,4 @@
-"""The command: everything is looked at, printed, and told by the exit status."""
+"""The command: run all checks, print the findings, and return the exit status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from clarray._api.doctor import system
-from clarray._api.doctor.children import told_by_child
+from clarray._api.doctor.children import from_subprocess
 from clarray._api.doctor.families import FAMILIES
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding, as_dicts, lines
 from clarray._api.doctor.hardware import hardware
@@ -20,8 +20,8 @@ __all__ = ["main"]
 
 _REPORT = "please report it with the output of `python -m clarray doctor --json`"
 
-# What drivers say, and what mends it; the first that is found in the text counts.
-_MENDS = (
+# Patterns of drivers' messages, and the remedies. The first matching pattern counts.
+_REMEDIES = (
     (
         r"unknown target CPU|CPU-specific",
         "the runtime's compiler does not know this processor: install a newer PoCL, or Intel's runtime "
@@ -42,39 +42,48 @@ _MENDS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 1 where there is a problem."""
-    asked = _arguments(argv)
-    if asked.clear_cache:
+    """Run the command. Return 1 if it found a problem."""
+    options = _arguments(argv)
+    if options.clear_cache:
         removed = system.clear_caches()
-        if not asked.json:
+        if not options.json:
             print(f"{removed} files removed from the cache; tuning results are kept\n")
     versions = system.versions()
-    listed, among = _listed()
-    found: dict[str, list[Finding]] = {
+    devices, device_findings = _list_devices()
+    findings_by_title: dict[str, list[Finding]] = {
         "Drivers": list(system.drivers()),
         "Hardware": list(
-            hardware(" ".join(f"{each['platform']} {each['name']}" for each in listed if each["kind"] != "cpu"))
+            hardware(
+                " ".join(f"{record['platform']} {record['name']}" for record in devices if record["kind"] != "cpu")
+            )
         ),
         "Cache": list(system.caches()),
-        "Devices": among,
+        "Devices": device_findings,
     }
-    if not asked.json:
+    if not options.json:
         print("\n".join([", ".join(f"{name} {version}" for name, version in versions.items()), ""]))
-        for title in found:
-            if found[title]:
-                print("\n".join(lines(title, found[title])), flush=True)
-    for device in listed:
+        for title in findings_by_title:
+            if findings_by_title[title]:
+                print("\n".join(lines(title, findings_by_title[title])), flush=True)
+    for device in devices:
         title = f"Device {device['number']}"
         with Progress(len(FAMILIES)) as progress:
-            found[title] = list(_examined(device, progress.step))
-        if not asked.json:
-            print("\n".join(lines(f"{title}: {device['name']}", found[title])), flush=True)
-    problems = sum(each.state == PROBLEM for those in found.values() for each in those)
-    if asked.json:
-        told = {title: as_dicts(those) for title, those in found.items()}
-        print(json.dumps({"versions": versions, "devices": listed, "findings": told, "problems": problems}, indent=1))
+            findings_by_title[title] = list(_examine_device(device, progress.step))
+        if not options.json:
+            print("\n".join(lines(f"{title}: {device['name']}", findings_by_title[title])), flush=True)
+    problems = sum(record.state == PROBLEM for those in findings_by_title.values() for record in those)
+    if options.json:
+        findings_as_dicts = {title: as_dicts(those) for title, those in findings_by_title.items()}
+        print(
+            json.dumps(
+                {"versions": versions, "devices": devices, "findings": findings_as_dicts, "problems": problems},
+                indent=1,
+            )
+        )
     else:
-        print(f"\n{_count(problems)} found{': each has a line above that says what mends it' if problems else ''}")
+        print(
+            f"\n{_problem_count(problems)} found{': each has a line above that says what mends it' if problems else ''}"
+        )
     return int(problems > 0)
 
 
@@ -90,27 +99,27 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _count(problems: int) -> str:
+def _problem_count(problems: int) -> str:
     return "No problem" if not problems else "1 problem" if problems == 1 else f"{problems} problems"
 
 
-def _listed() -> tuple[list[dict[str, Any]], list[Finding]]:
-    """Give the devices that can be examined, and what is to be said of their list."""
-    told, error = told_by_child([])
-    found = [] if error is None else [_problem(f"listing the devices failed: {error}", error)]
+def _list_devices() -> tuple[list[dict[str, Any]], list[Finding]]:
+    """Return the usable devices, and the findings about all devices."""
+    records, error = from_subprocess([])
+    findings = [] if error is None else [_problem(f"listing the devices failed: {error}", error)]
     devices = []
-    for each in told:
-        if "error" in each:
-            found.append(_problem(each["error"], each["error"]))
-        elif "wrong" in each:
-            found.append(_problem(f"{each['number']}: {each['name']}: {each['wrong']}", each["wrong"]))
+    for record in records:
+        if "error" in record:
+            findings.append(_problem(record["error"], record["error"]))
+        elif "wrong" in record:
+            findings.append(_problem(f"{record['number']}: {record['name']}: {record['wrong']}", record["wrong"]))
         else:
-            devices.append(each)
-            found.append(Finding(OK, _device_line(each)))
-            if not each["fp64"]:
-                what = f"{each['number']}: no float64, which raises TypeError there; float32 is computed"
-                found.append(Finding(NOTE, what, "pass dtype=np.float32 where arrays are made"))
-    return devices, found
+            devices.append(record)
+            findings.append(Finding(OK, _device_line(record)))
+            if not record["fp64"]:
+                what = f"{record['number']}: no float64, which raises TypeError there; float32 is computed"
+                findings.append(Finding(NOTE, what, "pass dtype=np.float32 where arrays are made"))
+    return devices, findings
 
 
 def _device_line(device: dict[str, Any]) -> str:
@@ -123,25 +132,27 @@ def _device_line(device: dict[str, Any]) -> str:
     )
 
 
-def _examined(device: dict[str, Any], step: Callable[[str], None]) -> Iterator[Finding]:
-    """Try all families of kernels on a device, in a process of its own."""
-    seconds, right, begun = 0.0, 0, ""
-    told, error = told_by_child([str(device["number"])], step)
-    for each in told:
-        if "begun" in each:
-            begun = each["begun"]
+def _examine_device(device: dict[str, Any], step: Callable[[str], None]) -> Iterator[Finding]:
+    """Run all families of kernels on a device, in a subprocess."""
+    seconds, right_count, current_family = 0.0, 0, ""
+    records, error = from_subprocess([str(device["number"])], step)
+    for record in records:
+        if "begun" in record:
+            current_family = record["begun"]
             continue
-        seconds += each["seconds"]
-        right += not each["wrong"]
-        if each["wrong"]:
-            yield _problem(f"{each['family']}: {each['wrong']}", each["wrong"])
+        seconds += record["seconds"]
+        right_count += not record["wrong"]
+        if record["wrong"]:
+            yield _problem(f"{record['family']}: {record['wrong']}", record["wrong"])
     if error is not None:
-        yield _problem(f"{begun or 'the first kernel'}: {error}", error)
-    if right:
-        yield Finding(OK, f"{right} of {len(FAMILIES)} families of kernels give NumPy's answer, in {seconds:.1f} s")
+        yield _problem(f"{current_family or 'the first kernel'}: {error}", error)
+    if right_count:
+        yield Finding(
+            OK, f"{right_count} of {len(FAMILIES)} families of kernels give NumPy's answer, in {seconds:.1f} s"
+        )
 
 
-def _problem(what: str, said: str) -> Finding:
-    """Make a problem of what a driver said, on one line."""
-    mend = next((mend for words, mend in _MENDS if re.search(words, said)), _REPORT)
+def _problem(what: str, message: str) -> Finding:
+    """Return the finding for a driver's message, on one line."""
+    mend = next((mend for pattern, mend in _REMEDIES if re.search(pattern, message)), _REPORT)
     return Finding(PROBLEM, " ".join(what.split())[:300], mend)

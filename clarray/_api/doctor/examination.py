@@ -1,7 +1,7 @@
-"""Devices seen from a process of their own, which a driver may bring down: listed, and each tried on every family.
+"""List devices, or run all families of kernels on a device, in a subprocess that a driver may crash.
 
-python -m clarray._api.doctor.examination            a line of JSON for each device
-python -m clarray._api.doctor.examination INDEX      a line for each family of kernels: its name, and what went wrong
+python -m clarray._api.doctor.examination            print a line of JSON for each device
+python -m clarray._api.doctor.examination INDEX      print a line for each family of kernels: its name and its error
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from clarray._engine.runtime import current_device, devices, use_device
 __all__ = ["main"]
 
 
-def _say(**what: Any) -> None:
-    print(json.dumps(what), flush=True)
+def _print_record(**record: Any) -> None:
+    print(json.dumps(record), flush=True)
 
 
 def _list() -> None:
     try:
-        listed, chosen = devices(), current_device()
+        all_devices, chosen = devices(), current_device()
     except (RuntimeError, ValueError) as error:
-        _say(error=str(error))
+        _print_record(error=str(error))
         return
-    for number, device in enumerate(listed):
+    for number, device in enumerate(all_devices):
         try:
             has = device.capabilities
-        except Exception as error:  # what the driver's compiler says of the first lines that it is given
-            _say(number=number, name=repr(device), wrong=f"{type(error).__name__}: {error}")
+        except Exception as error:  # the driver's compiler may fail on the first kernel
+            _print_record(number=number, name=repr(device), wrong=f"{type(error).__name__}: {error}")
             continue
         memory = device.pool.info()
-        _say(
+        _print_record(
             number=number,
             name=has.name,
             kind=has.kind,
@@ -56,17 +56,17 @@ def _list() -> None:
 def _examine(number: int) -> None:
     with use_device(number), np.errstate(all="ignore"):
         for name in FAMILIES:
-            _say(begun=name)
+            _print_record(begun=name)
             start = time.perf_counter()
             try:
                 wrong = "" if agrees(compute(name, array), compute(name, np.array)) else "the answer is not NumPy's"
             except Exception as error:
                 wrong = f"{type(error).__name__}: {error}"
-            _say(family=name, wrong=wrong, seconds=round(time.perf_counter() - start, 4))
+            _print_record(family=name, wrong=wrong, seconds=round(time.perf_counter() - start, 4))
 
 
 def main(words: list[str]) -> None:
-    """List the devices, or examine the one of this number."""
+    """List the devices, or examine the device with the given index."""
     if words:
         _examine(int(words[0]))
     else:

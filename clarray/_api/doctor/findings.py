@@ -1,4 +1,4 @@
-"""What the doctor finds, and how it is printed."""
+"""Findings of the doctor, and their text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ OK, NOTE, PROBLEM = "ok", "note", "problem"
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """The outcome of a check.
 
     Parameters
     ----------
     state : str
-        OK; NOTE, which a user may want to know; or PROBLEM.
+        OK, NOTE or PROBLEM.
     what : str
-        One line.
+        The finding, on one line.
     mend : str
-        What to type or to do; '' where nothing needs to be done.
+        The remedy, a command or an action, or ''.
     """
 
     state: str
@@ -28,16 +28,16 @@ class Finding(NamedTuple):
     mend: str = ""
 
 
-def lines(title: str, found: Iterable[Finding]) -> list[str]:
-    """Give a heading and a line for each finding, and one below it that says what mends it."""
-    made = [title]
-    for each in found:
-        made.append(f"  {each.state:<8} {each.what}")
-        if each.mend:
-            made.append(f"  {'':<8} -> {each.mend}")
-    return made
+def lines(title: str, findings: Iterable[Finding]) -> list[str]:
+    """Return a heading and a line for each finding, followed by a line with its remedy."""
+    text_lines = [title]
+    for finding in findings:
+        text_lines.append(f"  {finding.state:<8} {finding.what}")
+        if finding.mend:
+            text_lines.append(f"  {'':<8} -> {finding.mend}")
+    return text_lines
 
 
-def as_dicts(found: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Give findings as plain values, for JSON."""
-    return [each._asdict() for each in found]
+def as_dicts(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """Convert findings to dictionaries, for JSON."""
+    return [finding._asdict() for finding in findings]

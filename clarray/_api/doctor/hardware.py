@@ -1,4 +1,4 @@
-"""GPUs on the machine's bus, their drivers, and the device nodes that a driver opens; under Linux only."""
+"""Check the GPUs on the machine's bus, their drivers, and the device nodes that a driver opens. Linux only."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ _PCI = Path("/sys/bus/pci/devices")
 _DRM = Path("/sys/class/drm")
 _DEV = Path("/dev")
 
-_RENDER_NODES = "dri/renderD*"  # by which every maker's open driver is reached
+_RENDER_NODES = "dri/renderD*"  # the device nodes of all makers' open drivers
 _GROUPS = "`sudo usermod -aG render,video $USER`, and log in again"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Maker:
-    """What is known of a maker's GPUs.
+    """Properties of a maker's GPUs.
 
     Parameters
     ----------
     name : str
-        As platforms and devices have it.
+        Name in OpenCL's platforms and devices.
     pci : str
-        Its number on the bus.
+        Vendor number on the bus.
     classes : tuple of str
-        How the bus's classes of its GPUs begin: what displays, and AMD's accelerators, which have no display.
+        Prefixes of the bus's device classes: display adapters, and AMD's accelerators, which have no display.
     libraries : tuple of str
-        Words in the names of drivers' libraries, one of which serves it.
+        Words in the names of drivers' libraries for these GPUs.
     nodes : tuple of str
-        Patterns of the device nodes of which each must be there.
+        Patterns of the required device nodes.
     missing : str
-        What brings them.
+        Remedy for missing nodes.
     forbidden : str
-        What lets a user open them.
+        Remedy for nodes that the user must not open.
     """
 
     name: str
@@ -88,58 +88,57 @@ _MAKERS = (
 
 
 def hardware(listed: str) -> Iterator[Finding]:
-    """Compare the GPUs on the machine's bus with what OpenCL lists, and look at what a user may open.
+    """Compare the GPUs on the machine's bus with OpenCL's list, and check the permissions of device nodes.
 
     Parameters
     ----------
     listed : str
-        The names of the GPUs that OpenCL lists, and of their platforms. A maker whose name is among them has what it
-        needs.
+        Names of OpenCL's GPUs and their platforms. A maker is not checked if its name is among them.
     """
     libraries = " ".join(Path(library).name for library in vendor_files().values()).lower()
-    for maker in filter(_is_on_the_bus, _MAKERS):
+    for maker in filter(_is_on_bus, _MAKERS):
         if maker.name.lower() in listed.lower():
             continue
         if not any(word in libraries for word in maker.libraries):
             what = f"{maker.name}'s display adapter is on the bus, and no OpenCL driver for it"
             yield Finding(PROBLEM, what, DRIVERS[maker.name])
         if sys.platform == "linux":
-            yield from _nodes(maker)
+            yield from _node_findings(maker)
 
 
-def _is_on_the_bus(maker: Maker) -> bool:
+def _is_on_bus(maker: Maker) -> bool:
     for device in _PCI.glob("*") if _PCI.is_dir() else []:
         if _read(device / "vendor") == maker.pci and _read(device / "class").startswith(maker.classes):
             return True
     return False
 
 
-def _nodes(maker: Maker) -> Iterator[Finding]:
-    """Look for each of a maker's device nodes, and try to open those that are there."""
-    found = {
-        pattern: [node for node in sorted(_DEV.glob(pattern)) if _may_be_of(node, maker)] for pattern in maker.nodes
+def _node_findings(maker: Maker) -> Iterator[Finding]:
+    """Check that each of a maker's device nodes exists and can be opened."""
+    nodes_by_pattern = {
+        pattern: [node for node in sorted(_DEV.glob(pattern)) if _may_belong_to(node, maker)] for pattern in maker.nodes
     }
-    missing = [str(_DEV / pattern) for pattern, nodes in found.items() if not nodes]
+    missing = [str(_DEV / pattern) for pattern, nodes in nodes_by_pattern.items() if not nodes]
     if missing:
         yield Finding(PROBLEM, f"{maker.name}'s GPU has no device node ({', '.join(missing)})", maker.missing)
-    for node in (node for nodes in found.values() for node in nodes):
-        if not _may_open(node):
+    for node in (node for nodes in nodes_by_pattern.values() for node in nodes):
+        if not _is_allowed_to_open(node):
             yield Finding(PROBLEM, f"no permission to open {node}, of {maker.name}'s GPU", maker.forbidden)
 
 
-def _may_be_of(node: Path, maker: Maker) -> bool:
-    """Whether a node is a maker's, as far as the system tells: GPUs of several makers have render nodes."""
+def _may_belong_to(node: Path, maker: Maker) -> bool:
+    """Return whether a node may belong to a maker. GPUs of several makers have render nodes."""
     return _read(_DRM / node.name / "device" / "vendor") in ("", maker.pci)
 
 
-def _may_open(node: Path) -> bool:
-    """Whether this user may. It is tried: a container's bounds on devices are not in a node's mode."""
+def _is_allowed_to_open(node: Path) -> bool:
+    """Try to open a node: its mode does not show a container's restrictions."""
     try:
         os.close(os.open(node, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     except PermissionError:
         return False
     except OSError:
-        pass  # there is no device behind it, or it is in use: the driver will say so
+        pass  # the node has no device, or the device is in use: the driver reports the error
     return True
 
 

@@ -1,4 +1,4 @@
-"""What can be seen without OpenCL: versions, drivers' files, caches."""
+"""Checks without OpenCL: versions, drivers' files, caches."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ _PACKAGES = (
     "pyvkfft",
     "dask",
 )
-_LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # in a process of its own: a broken driver may end it
+_LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # in a subprocess, which a broken driver may crash
 _PATIENCE_SECONDS = 60
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of what takes part; packages that are not installed are left out."""
-    found = {"clarray": __version__, "Python": platform.python_version()}
+    """Return the versions of clarray, Python, the system and installed packages."""
+    versions_by_name = {"clarray": __version__, "Python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions_by_name[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    found["compiled core"] = core_state
-    found["system"] = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    return found
+    versions_by_name["compiled core"] = core_state
+    versions_by_name["system"] = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return versions_by_name
 
 
 def drivers() -> Iterator[Finding]:
-    """Look at the files that name OpenCL drivers, and whether the libraries in them load."""
-    named = vendor_files()
-    if not named:
+    """Check that the libraries load which files of OpenCL drivers name."""
+    libraries = vendor_files()
+    if not libraries:
         yield Finding(NOTE, "no file names an OpenCL driver (*.icd); runtimes that pip installs need none")
-    for file, library in named.items():
+    for file, library in libraries.items():
         error = _loading_error(library)
         if error:
             mend = f"install the package that {file} belongs to again, or remove the file"
@@ -64,20 +64,20 @@ def drivers() -> Iterator[Finding]:
 
 
 def _loading_error(library: str) -> str:
-    """Give why a library does not load, '' if it does."""
+    """Return the error of loading a library, or ''."""
     command = [sys.executable, "-c", _LOAD, library]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PATIENCE_SECONDS)
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
         return f"nothing came back within {_PATIENCE_SECONDS} s"
-    if done.returncode < 0:
-        return f"the process ended by signal {-done.returncode}"
-    said = done.stderr.strip().splitlines()
-    return said[-1].removeprefix("OSError: ") if done.returncode and said else ""
+    if process.returncode < 0:
+        return f"the process ended by signal {-process.returncode}"
+    error_lines = process.stderr.strip().splitlines()
+    return error_lines[-1].removeprefix("OSError: ") if process.returncode and error_lines else ""
 
 
 def caches() -> Iterator[Finding]:
-    """Look at what is kept on disk: whether it can be written to, and whether each file is what was stored."""
+    """Check that the cache folders are writable, and that each file is intact."""
     folder = chosen_folder()
     refused = cache_refusal()
     if refused is not None:
@@ -118,7 +118,7 @@ def _writing_error(folder: Path) -> str:
 
 
 def clear_caches() -> int:
-    """Remove what is kept on disk but for tuning results, which take long to measure; give the files' number."""
+    """Remove the caches on disk, except tuning results, which take long to measure. Return the number of files."""
     removed = 0
     for name in CACHES:
         if name == "tuning":

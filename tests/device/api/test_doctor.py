@@ -277,14 +277,14 @@ def child_that(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_driver_that_brings_the_process_down(monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import os; print('{\"begun\": \"sort\"}', flush=True); print('a driver says this'); os.abort()"
     child_that(code, monkeypatch)
-    (only,) = problems(list(command._examined({"number": 0}, lambda family: None)))
+    (only,) = problems(list(command._examine_device({"number": 0}, lambda family: None)))
     assert "sort: the process ended by signal 6" in only
 
 
 def test_a_driver_that_never_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     child_that("import time; time.sleep(600)", monkeypatch)
     monkeypatch.setattr(children, "_PATIENCE_SECONDS", 0.5)
-    devices, (only,) = command._listed()
+    devices, (only,) = command._list_devices()
     assert devices == []
     assert "nothing came back within 0 s" in only.what
 

@@ -108,8 +108,8 @@ def test_a_value_the_device_refuses_never_counts(device: Device) -> None:
 def test_every_workload_runs_and_repeats(device: Device, algorithm: str) -> None:
     row = select(device.capabilities)
     bench = tuning.Bench(device, row, algorithm, 2000, 1, lambda: 0.0, workloads(algorithm))
-    bench._sound.clear()
-    assert bench.sound(getattr(row, algorithm))
+    bench._exact.clear()
+    assert bench.is_exact(getattr(row, algorithm))
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_every_value_that_is_tried_gives_the_same_answers(device: Device, algori
     bench = tuning.Bench(device, row, algorithm, 5000, 1, lambda: 0.0, workloads(algorithm))
     for field, values in search_space(algorithm, kind_of(row)).items():
         for value in values:
-            assert bench.sound(replace(getattr(row, algorithm), **{field: value})), (field, value)
+            assert bench.is_exact(replace(getattr(row, algorithm), **{field: value})), (field, value)
 
 
 @pytest.mark.parametrize("row", ["cpu", "gpu"])
