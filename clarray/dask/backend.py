@@ -1,4 +1,4 @@
-"""Register clarray with Dask: the functions of its dispatch tables, and the backend ``array.backend: clarray``."""
+"""Register clarray's functions in Dask's dispatch tables, and the backend ``array.backend: clarray``."""
 
 from __future__ import annotations
 

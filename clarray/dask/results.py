@@ -142,7 +142,7 @@ def watch_executor(executor: Any) -> None:
     Parameters
     ----------
     executor : concurrent.futures.Executor
-        One of a worker's `executors`; again and again makes no difference.
+        One of a worker's `executors`. Further calls have no effect.
     """
     submit = executor.submit
     if getattr(submit, "computes", False):

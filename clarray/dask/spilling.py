@@ -74,11 +74,11 @@ class DeviceSpillBuffer(HostSpillBuffer):
     Parameters
     ----------
     directory : str
-        Where files are written.
+        Folder of the files.
     target : int
-        Bytes of results in host memory, beyond which they go to disk.
+        Bytes of results in host memory. Further results are spilled to disk.
     device_limit : int
-        Bytes of results on the device, beyond which they go to the host.
+        Bytes of results on the device. Further results are spilled to the host.
     """
 
     def __init__(self, directory: str, target: int, device_limit: int) -> None:
@@ -157,11 +157,11 @@ def make_storage(worker_local_directory: str, memory_limit: int | None, device_l
     Parameters
     ----------
     worker_local_directory : str
-        The worker's.
+        The worker's local folder.
     memory_limit : int or None
-        Bytes that the worker may use of host memory.
+        Limit of the worker's host memory, in bytes.
     device_limit : int or float
-        Bytes of the device's own memory that results may take; up to 1 it is a part of what there is.
+        Limit of results in the device's own memory: in bytes, or up to 1 as a fraction of the memory.
     """
     settings = dask.config.get("distributed.worker.memory")
     fraction = settings["target"] or settings["spill"]
@@ -180,7 +180,7 @@ def _spill_folder(local: Path) -> str:
     Raises
     ------
     OSError
-        Others can change what is in every folder that it could be made in.
+        Other users can change the contents of all candidate folders.
     """
     try:
         return str(temporary_folder("storage-", local))

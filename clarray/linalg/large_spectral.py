@@ -108,7 +108,7 @@ def whole_basis(columns: DeviceArray) -> DeviceArray | None:
 
     Parameters
     ----------
-    left : DeviceArray
+    columns : DeviceArray
         (m, n), m >= n.
     """
     m, n = columns.shape

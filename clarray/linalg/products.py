@@ -333,7 +333,7 @@ def chain_order(extents: Sequence[int]) -> dict[tuple[int, int], int]:
     Returns
     -------
     dict
-        Of (first, last): the last matrix of the left factor.
+        The last matrix of the left factor, by (first, last).
     """
     count = len(extents) - 1
     cost = dict.fromkeys(((i, i) for i in range(count)), 0)

@@ -40,7 +40,7 @@ def resolve_mode(mode: Any) -> str:
     Raises
     ------
     RuntimeError
-        There is no such mode.
+        The mode is unknown.
     """
     canonical = _ALIASES.get(mode) if isinstance(mode, str) else None
     if canonical is None:
@@ -54,7 +54,7 @@ def per_axis(argument: Any, length: int) -> list[Any]:
     Raises
     ------
     RuntimeError
-        There are more, or fewer.
+        The sequence has another length.
     """
     if isinstance(argument, str) or not np.iterable(argument):
         return [argument] * length
@@ -94,9 +94,9 @@ def resolve_target(output: Any, x: DeviceArray, *, complex_: bool = False) -> Ta
     Raises
     ------
     RuntimeError
-        The array is of another shape, or cannot hold complex values.
+        The array has another shape, or a real dtype for a complex output.
     TypeError
-        It is not on a device.
+        The output is not a device array.
     """
     if output is None:
         dtype = np.promote_types(x.dtype, np.complex64) if complex_ else x.dtype
@@ -224,7 +224,7 @@ def filter_complex(
     Parameters
     ----------
     function : callable
-        Takes an image, weights, a dtype and the constant beyond the ends.
+        The filter of an image, weights, a dtype and the constant beyond the ends.
     """
     output = target.array if target.array is not None else empty(x.shape, target.dtype, x.device)
     real = np.dtype(target.dtype.char.lower())

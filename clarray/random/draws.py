@@ -153,7 +153,7 @@ def float_dtype(dtype: Any, method: str) -> np.dtype:
     Raises
     ------
     TypeError
-        It is another dtype, or the device lacks float64.
+        The dtype is neither float32 nor float64, or the device lacks float64.
     """
     resolved = np.dtype(dtype)
     if resolved not in (np.dtype(np.float32), FLOAT64):
@@ -204,7 +204,7 @@ def result_shape(parameters: tuple[Any, ...], size: Any, out: Any = None) -> Sha
     Raises
     ------
     ValueError
-        They do not fit.
+        The shapes are incompatible.
     """
     shapes = [p.shape for p in parameters if isinstance(p, DeviceArray)]
     if size is None and out is not None:

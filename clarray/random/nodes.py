@@ -34,7 +34,7 @@ class Start(NamedTuple):
     Attributes
     ----------
     spacing : int
-        Blocks from one element to the next, for elements that are draws of their own; 0 if they follow each other.
+        Blocks between the starts of elements, if each element is a separate draw. 0 for contiguous elements.
     """
 
     key: int
@@ -57,7 +57,7 @@ def as_size(size: Any) -> Shape:
     Raises
     ------
     ValueError
-        It is negative.
+        An extent is negative.
     """
     shape = () if size is None else as_shape(size)
     if any(extent < 0 for extent in shape):

@@ -256,7 +256,7 @@ def entries(x: Any, on_host: bool = False) -> Any:
     Parameters
     ----------
     on_host : bool
-        Leave what the host has there, of which only one entry is needed.
+        Return an ndarray for host data, because only one entry is needed.
     """
     if isinstance(x, DeviceArray) or holds_arrays(x):
         return as_array(x)
