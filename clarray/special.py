@@ -331,8 +331,8 @@ def logit(x: Any) -> DeviceArray:
     (node,) = _floats("logit", x)
     ratio = applied(np.log, applied(np.divide, node, applied(np.subtract, 1.0, node)))
     twice = applied(np.subtract, applied(np.multiply, node, 2.0), 1.0)
-    near = applied(np.subtract, applied(np.log1p, twice), applied(np.log1p, applied(np.negative, twice)))
-    return _array(where(applied(np.less, applied(np.absolute, twice), 0.4), near, ratio))
+    near_half = applied(np.subtract, applied(np.log1p, twice), applied(np.log1p, applied(np.negative, twice)))
+    return _array(where(applied(np.less, applied(np.absolute, twice), 0.4), near_half, ratio))
 
 
 def entr(x: Any) -> DeviceArray:

@@ -268,8 +268,8 @@ def _gather(node: Node, pending: list[Node], visited: set[int]) -> None:
 def _describe_launch(launch: Launch) -> str:
     groups = "x".join(map(str, launch.groups))
     local = "x".join(map(str, launch.local))
-    where = "on the calling thread" if launch.inline else "on the device's threads"
-    return f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {where}"
+    thread = "on the calling thread" if launch.inline else "on the device's threads"
+    return f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {thread}"
 
 
 def _policies(cache: KernelCache, root: Node, launches: list[Launch]) -> dict[str, str]:

@@ -30,11 +30,11 @@ def transform_axes(
     """Transform along several axes, one after the other in NumPy's order."""
     pairs = list(zip(s, axes, strict=True))
     if name in ("fftn", "ifftn"):
-        steps = [(name[:-1], *each) for each in reversed(pairs)]
+        steps = [(name[:-1], *pair) for pair in reversed(pairs)]
     elif name == "rfftn":
-        steps = [("rfft", *pairs[-1]), *(("fft", *each) for each in reversed(pairs[:-1]))]
+        steps = [("rfft", *pairs[-1]), *(("fft", *pair) for pair in reversed(pairs[:-1]))]
     else:
-        steps = [*(("ifft", *each) for each in pairs[:-1]), ("irfft", *pairs[-1])]
+        steps = [*(("ifft", *pair) for pair in pairs[:-1]), ("irfft", *pairs[-1])]
     partial: DeviceArray | None = array
     for step, n, axis in steps:
         if partial is not None:

@@ -102,8 +102,8 @@ class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
         if power < 0:
             raise ValueError("Does not support negative powers.")
         if power > self.order:
-            more = creation.zeros(power - self.order, self.coeffs.dtype, device=self.coeffs.device)
-            self.coeffs = joining.concatenate((more, self.coeffs))
+            leading_zeros = creation.zeros(power - self.order, self.coeffs.dtype, device=self.coeffs.device)
+            self.coeffs = joining.concatenate((leading_zeros, self.coeffs))
         self.coeffs[self.order - power] = value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -95,12 +95,12 @@ def large_svd(a: DeviceArray, vectors: bool) -> tuple[DeviceArray, ...] | None:
     descending = as_array((np.abs(values[order]) / scale).astype(a.real.dtype), a.device)
     if basis is None:
         return (descending,)
-    right = _reordered_columns(wrap(basis), order)
-    u = wrap(polar[0]) @ right
+    v = _reordered_columns(wrap(basis), order)
+    u = wrap(polar[0]) @ v
     negative = values[order] < 0  # zeros that rounding has made negative
     if negative.any():
         u = u * as_array(np.where(negative, -1, 1).astype(a.real.dtype), a.device)
-    return u, descending, right.conj().T
+    return u, descending, v.conj().T
 
 
 def whole_basis(columns: DeviceArray) -> DeviceArray | None:

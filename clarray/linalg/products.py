@@ -37,7 +37,7 @@ __all__ = [
 
 def _arrays(*operands: Any) -> list[DeviceArray]:
     device = device_of_operands(operands)
-    return [as_array(each, device) for each in operands]
+    return [as_array(operand, device) for operand in operands]
 
 
 def matmul(x1: Any, x2: Any, /) -> DeviceArray:
@@ -317,10 +317,10 @@ def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> Devic
         chain[0] = chain[0].reshape(1, -1)
     if column:
         chain[-1] = chain[-1].reshape(-1, 1)
-    for each in chain:
-        if each.ndim != 2:
-            raise LinAlgError(f"{each.ndim}-dimensional array given. Array must be two-dimensional")
-    splits = chain_order([each.shape[0] for each in chain] + [chain[-1].shape[1]])
+    for matrix in chain:
+        if matrix.ndim != 2:
+            raise LinAlgError(f"{matrix.ndim}-dimensional array given. Array must be two-dimensional")
+    splits = chain_order([matrix.shape[0] for matrix in chain] + [chain[-1].shape[1]])
     product = _multiply_chain(chain, splits, 0, len(chain) - 1, out)
     if row and column:
         return product[0, 0]

@@ -36,13 +36,13 @@ def _collect() -> None:
     """Evaluate all arrays that are alive."""
     if not options:
         return
-    for each in gc.get_objects():
-        if issubclass(type(each), DeviceArray):
-            node = evaluate(each._node)
+    for candidate in gc.get_objects():
+        if issubclass(type(candidate), DeviceArray):
+            node = evaluate(candidate._node)
             assert node.memory is not None
             node.memory.device.synchronize()
             if node.memory.host is not None:
-                _alive.append((each, node))
+                _alive.append((candidate, node))
 
 
 def _adopt() -> None:

@@ -35,9 +35,9 @@ def _is_below(path: str, folder: str) -> bool:
 @cache
 def is_library_file(path: str) -> bool:
     """Return whether a file belongs to the standard library, an installed package, or clarray itself."""
-    whole = os.path.abspath(path)
+    absolute = os.path.abspath(path)
     folders = (*_STANDARD, OWN, _TEMPLATES)
-    return any(_is_below(whole, folder) for folder in folders) or not _PACKAGES.isdisjoint(whole.split(os.sep))
+    return any(_is_below(absolute, folder) for folder in folders) or not _PACKAGES.isdisjoint(absolute.split(os.sep))
 
 
 @cache

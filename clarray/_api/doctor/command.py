@@ -53,9 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     findings_by_title: dict[str, list[Finding]] = {
         "Drivers": list(system.drivers()),
         "Hardware": list(
-            hardware(
-                " ".join(f"{record['platform']} {record['name']}" for record in devices if record["kind"] != "cpu")
-            )
+            hardware(" ".join(f"{gpu['platform']} {gpu['name']}" for gpu in devices if gpu["kind"] != "cpu"))
         ),
         "Cache": list(system.caches()),
         "Devices": device_findings,
@@ -71,9 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             findings_by_title[title] = list(_examine_device(device, progress.step))
         if not options.json:
             print("\n".join(lines(f"{title}: {device['name']}", findings_by_title[title])), flush=True)
-    problems = sum(record.state == PROBLEM for those in findings_by_title.values() for record in those)
+    problems = sum(finding.state == PROBLEM for findings in findings_by_title.values() for finding in findings)
     if options.json:
-        findings_as_dicts = {title: as_dicts(those) for title, those in findings_by_title.items()}
+        findings_as_dicts = {title: as_dicts(findings) for title, findings in findings_by_title.items()}
         print(
             json.dumps(
                 {"versions": versions, "devices": devices, "findings": findings_as_dicts, "problems": problems},
