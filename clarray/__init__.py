@@ -42,7 +42,7 @@ from clarray._core.conversion import asnumpy as asnumpy
 from clarray._core.creation import *  # noqa: F403
 from clarray._core.creation_like import *  # noqa: F403
 from clarray._core.device_array import DeviceArray as DeviceArray
-from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
+from clarray._core.host_fallback import add_host_fallbacks as _add_host_fallbacks
 from clarray._core.host_policy import HostFallbackWarning as HostFallbackWarning
 from clarray._core.host_policy import config as config
 from clarray._core.own_frames import hide_own_frames as _hide_own_frames
@@ -73,7 +73,7 @@ from clarray._numpy.reduction.scans import *  # noqa: F403
 from clarray._numpy.sorting.sorting import *  # noqa: F403
 
 _attach_small_calls(_sys.modules[__name__])
-_serve_host_dtypes(_sys.modules[__name__], _np, list(globals()))
+_add_host_fallbacks(_sys.modules[__name__], _np, list(globals()))
 _attach_namespace(_sys.modules[__name__])
 _attach_checks(_sys.modules[__name__])
 _redirect_host_imports()

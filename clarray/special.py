@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from clarray._core.absent_names import absent
-from clarray._core.composing import Operand, applied, where
+from clarray._core.composing import Operand, apply_ufunc, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node, weak_type
-from clarray._core.own_frames import serve_boundaries
+from clarray._core.own_frames import add_boundaries
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
@@ -189,7 +189,7 @@ def gammaln(x: Any) -> DeviceArray:
     [0.693147, 5905.220423]
     """
     (node,) = _floats("gammaln", x)
-    return _array(where(applied(np.equal, node, -_INFINITY), node, _builtin("lgamma", node)))
+    return _array(where(apply_ufunc(np.equal, node, -_INFINITY), node, _builtin("lgamma", node)))
 
 
 def i0(x: Any) -> DeviceArray:
@@ -245,7 +245,7 @@ def ndtr(x: Any) -> DeviceArray:
     [0.5, 0.975002]
     """
     (node,) = _floats("ndtr", x)
-    return _array(applied(np.multiply, _builtin("erfc", applied(np.multiply, node, -math.sqrt(0.5))), 0.5))
+    return _array(apply_ufunc(np.multiply, _builtin("erfc", apply_ufunc(np.multiply, node, -math.sqrt(0.5))), 0.5))
 
 
 def exp10(x: Any) -> DeviceArray:
@@ -273,7 +273,7 @@ def exp10(x: Any) -> DeviceArray:
     [1.0, 100.0, 0.1]
     """
     (node,) = _floats("exp10", x)
-    return _array(applied(np.power, 10.0, node))
+    return _array(apply_ufunc(np.power, 10.0, node))
 
 
 def expit(x: Any) -> DeviceArray:
@@ -301,7 +301,9 @@ def expit(x: Any) -> DeviceArray:
     [0.5, 0.731059, 0.0]
     """
     (node,) = _floats("expit", x)
-    return _array(applied(np.reciprocal, applied(np.add, applied(np.exp, applied(np.negative, node)), 1.0)))
+    return _array(
+        apply_ufunc(np.reciprocal, apply_ufunc(np.add, apply_ufunc(np.exp, apply_ufunc(np.negative, node)), 1.0))
+    )
 
 
 def logit(x: Any) -> DeviceArray:
@@ -329,10 +331,12 @@ def logit(x: Any) -> DeviceArray:
     [0.0, 1.098612]
     """
     (node,) = _floats("logit", x)
-    ratio = applied(np.log, applied(np.divide, node, applied(np.subtract, 1.0, node)))
-    twice = applied(np.subtract, applied(np.multiply, node, 2.0), 1.0)
-    near_half = applied(np.subtract, applied(np.log1p, twice), applied(np.log1p, applied(np.negative, twice)))
-    return _array(where(applied(np.less, applied(np.absolute, twice), 0.4), near_half, ratio))
+    ratio = apply_ufunc(np.log, apply_ufunc(np.divide, node, apply_ufunc(np.subtract, 1.0, node)))
+    twice = apply_ufunc(np.subtract, apply_ufunc(np.multiply, node, 2.0), 1.0)
+    near_half = apply_ufunc(
+        np.subtract, apply_ufunc(np.log1p, twice), apply_ufunc(np.log1p, apply_ufunc(np.negative, twice))
+    )
+    return _array(where(apply_ufunc(np.less, apply_ufunc(np.absolute, twice), 0.4), near_half, ratio))
 
 
 def entr(x: Any) -> DeviceArray:
@@ -360,9 +364,9 @@ def entr(x: Any) -> DeviceArray:
     [0.0, 0.346574, -inf]
     """
     (node,) = _floats("entr", x)
-    inside = applied(np.negative, applied(np.multiply, node, applied(np.log, node)))
-    edge = where(applied(np.equal, node, 0), node, inside)
-    return _array(where(applied(np.less, node, 0), -_INFINITY, edge))
+    inside = apply_ufunc(np.negative, apply_ufunc(np.multiply, node, apply_ufunc(np.log, node)))
+    edge = where(apply_ufunc(np.equal, node, 0), node, inside)
+    return _array(where(apply_ufunc(np.less, node, 0), -_INFINITY, edge))
 
 
 def xlogy(x: Any, y: Any) -> DeviceArray:
@@ -407,8 +411,8 @@ def xlog1py(x: Any, y: Any) -> DeviceArray:
 
 
 def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
-    zero = applied(np.logical_and, applied(np.equal, x, 0), applied(np.equal, y, y))
-    return where(zero, 0.0, applied(np.multiply, x, applied(logarithm, y)))
+    zero = apply_ufunc(np.logical_and, apply_ufunc(np.equal, x, 0), apply_ufunc(np.equal, y, y))
+    return where(zero, 0.0, apply_ufunc(np.multiply, x, apply_ufunc(logarithm, y)))
 
 
 def rel_entr(x: Any, y: Any) -> DeviceArray:
@@ -442,20 +446,20 @@ def kl_div(x: Any, y: Any) -> DeviceArray:
     [0.096574, 0.5, inf]
     """
     p, q = _floats("kl_div", x, y)
-    return _array(_divergence(p, q, applied(np.add, applied(np.subtract, _relative(p, q), p), q), q))
+    return _array(_divergence(p, q, apply_ufunc(np.add, apply_ufunc(np.subtract, _relative(p, q), p), q), q))
 
 
 def _relative(x: Node, y: Node) -> Node:
-    product: Node = applied(np.multiply, x, applied(np.log, applied(np.divide, x, y)))
+    product: Node = apply_ufunc(np.multiply, x, apply_ufunc(np.log, apply_ufunc(np.divide, x, y)))
     return product
 
 
 def _divergence(x: Node, y: Node, inside: Node, border: Operand) -> Node:
     """Return `inside` above zero, `border` if only `x` is zero, NaN for NaN, and infinity for all other operands."""
-    above = applied(np.logical_and, applied(np.greater, x, 0), applied(np.greater, y, 0))
-    on_border = applied(np.logical_and, applied(np.equal, x, 0), applied(np.greater_equal, y, 0))
-    without_nan = applied(np.logical_and, applied(np.equal, x, x), applied(np.equal, y, y))
-    return where(above, inside, where(on_border, border, where(without_nan, _INFINITY, applied(np.add, x, y))))
+    above = apply_ufunc(np.logical_and, apply_ufunc(np.greater, x, 0), apply_ufunc(np.greater, y, 0))
+    on_border = apply_ufunc(np.logical_and, apply_ufunc(np.equal, x, 0), apply_ufunc(np.greater_equal, y, 0))
+    without_nan = apply_ufunc(np.logical_and, apply_ufunc(np.equal, x, x), apply_ufunc(np.equal, y, y))
+    return where(above, inside, where(on_border, border, where(without_nan, _INFINITY, apply_ufunc(np.add, x, y))))
 
 
 def function_for_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:
@@ -472,4 +476,4 @@ def __getattr__(name: str) -> Any:
     raise absent(name, f"if SciPy has it, call scipy.special.{name}(clarray.asnumpy(x))", __name__)
 
 
-serve_boundaries(sys.modules[__name__], __all__)
+add_boundaries(sys.modules[__name__], __all__)

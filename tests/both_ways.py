@@ -68,8 +68,8 @@ def install() -> None:
         for name, entry in table.items()
     }
     first_calls.OnHost.run = _checked_first_call(first_calls.OnHost.run)  # type: ignore[method-assign]
-    small_calls._tried = _checked_call(small_calls._tried, ours)
-    small_calls._written = _checked_write(small_calls._written, writes)
+    small_calls._try_on_host = _checked_call(small_calls._try_on_host, ours)
+    small_calls._try_write = _checked_write(small_calls._try_write, writes)
     small_indexing.picked = _checked_getitem(small_indexing.picked)
     small_indexing.put = _checked_setitem(small_indexing.put)
 
@@ -151,7 +151,7 @@ def _checked_first_call(original: Function) -> Function:
 
 
 def _checked_call(original: Function, ours: dict[int, Function]) -> Function:
-    from clarray._core.small_operands import ELSEWHERE
+    from clarray._core.small_operands import NOT_COMPUTED
 
     def tried(rule: Any, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with device.lock:  # another thread may write between the two ways
@@ -159,7 +159,7 @@ def _checked_call(original: Function, ours: dict[int, Function]) -> Function:
 
     def compared(rule: Any, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         value = original(rule, device, args, kwargs)
-        if value is not ELSEWHERE and not _is_off():
+        if value is not NOT_COMPUTED and not _is_off():
             name = rule.numpys.__name__
             function = ours.get(id(rule))
             if function is None or (name == "searchsorted" and not _is_sorted(_on_host(args[0]))):
@@ -181,12 +181,12 @@ def _checked_write(original: Function, writes: dict[Any, Function]) -> Function:
 
 
 def _checked_getitem(original: Function) -> Function:
-    from clarray._core.small_operands import ELSEWHERE, device_of_node
+    from clarray._core.small_operands import NOT_COMPUTED, node_device
 
     def picked(array: Any, key: Any) -> Any:
-        with device_of_node(array._node).lock:
+        with node_device(array._node).lock:
             value = original(array, key)
-            if value is not ELSEWHERE and not _is_off():
+            if value is not NOT_COMPUTED and not _is_off():
                 _by_kernels("getitem", value, type(array).__getitem__, array, key)
             return value
 

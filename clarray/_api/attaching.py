@@ -18,9 +18,9 @@ from clarray._api.operator_table import operator_methods
 from clarray._api.operators import short_calls
 from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
-from clarray._core.device_array import DeviceArray, is_number, keeps_numbers, seen_as
+from clarray._core.device_array import DeviceArray, is_scalar, preserve_scalars, view_as_subclass
 from clarray._core.host_fallback import method_with_host_fallback
-from clarray._core.numbers import NUMBER_ATTRIBUTES
+from clarray._core.numbers import SCALAR_ATTRIBUTES
 from clarray._core.own_frames import boundary, hide_own_frames
 from clarray._core.public_names import publish
 from clarray._engine.speedups import accelerated, core
@@ -37,12 +37,12 @@ __all__: list[str] = []
 # Methods of Python's and NumPy's protocols ----------------------------------------------------------
 
 
-@keeps_numbers
+@preserve_scalars
 def __copy__(self: DeviceArray) -> DeviceArray:
     return creation.copy(self, "K")
 
 
-@keeps_numbers
+@preserve_scalars
 def __deepcopy__(self: DeviceArray, memo: Any) -> DeviceArray:
     return creation.copy(self, "K")
 
@@ -73,13 +73,13 @@ def __bytes__(self: DeviceArray) -> bytes:
 
 
 def __repr__(self: DeviceArray) -> str:
-    if is_number(self):
+    if is_scalar(self):
         return repr(conversion.numpy_scalar(self._node))
     return printing.array_repr(self)
 
 
 def __str__(self: DeviceArray) -> str:
-    if is_number(self):
+    if is_scalar(self):
         return str(conversion.numpy_scalar(self._node))
     return printing.array_str(self)
 
@@ -108,19 +108,19 @@ def _new(
     device: Any = None,
 ) -> Any:
     array = construction.construct(shape, dtype, buffer, offset, strides, order, device)
-    return array if cls is DeviceArray else seen_as(array, cls, None)
+    return array if cls is DeviceArray else view_as_subclass(array, cls, None)
 
 
 def __reduce__(self: DeviceArray) -> Any:
-    if is_number(self):
+    if is_scalar(self):
         return conversion.numpy_scalar(self._node).__reduce__()
-    return protocols._rebuild, (conversion.portable(self),)
+    return protocols._rebuild, (conversion.pickled_array(self),)
 
 
 def __reduce_ex__(self: DeviceArray, protocol: Any, /) -> Any:
     if int(protocol) < 5 or type(self).__reduce__ is not DeviceArray.__reduce__:  # a subclass pickles itself
         return self.__reduce__()
-    if is_number(self):
+    if is_scalar(self):
         return conversion.numpy_scalar(self._node).__reduce_ex__(protocol)
     host, layout = pickling.outgoing(self)
     return protocols._adopt, (pickle.PickleBuffer(host), layout)  # type: ignore[arg-type] # in 3.11 no Buffer
@@ -200,7 +200,7 @@ _METHODS: dict[str, Any] = {
     "__int__": __int__,
     "__complex__": __complex__,
     "__bool__": conversion.truth,
-    "__hash__": conversion.number_hash,
+    "__hash__": conversion.scalar_hash,
     "__index__": conversion.as_index,
     "__round__": conversion.round_scalar,
     "__format__": conversion.format_array,
@@ -231,7 +231,7 @@ def _data(self: DeviceArray) -> memoryview:
 
 
 def _transposed(self: DeviceArray) -> DeviceArray:
-    return self if is_number(self) else shapes.transpose(self)
+    return self if is_scalar(self) else shapes.transpose(self)
 
 
 def _set_flat(self: DeviceArray, value: Any) -> None:
@@ -361,7 +361,7 @@ def attached() -> dict[str, Any]:
     attributes = {name: _with_boundary(name, method) for name, method in attributes.items()}
     for name, (read, write, text) in _PROPERTIES.items():
         attributes[name] = property(_with_boundary(name, read), write and boundary(write), doc=text)
-    return attributes | NUMBER_ATTRIBUTES
+    return attributes | SCALAR_ATTRIBUTES
 
 
 for _name, _attribute in attached().items():

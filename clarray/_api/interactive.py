@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, is_number
+from clarray._core.device_array import DeviceArray, is_scalar
 from clarray._core.host_policy import config
 
 __all__ = ["install_display", "pretty", "text_with_device"]
@@ -24,7 +24,7 @@ __all__ = ["install_display", "pretty", "text_with_device"]
 def text_with_device(array: DeviceArray) -> str:
     """Return an array's `repr` with a comment that names the device."""
     text = repr(array)
-    if is_number(array) or not config.show_device:
+    if is_scalar(array) or not config.show_device:
         return text
     capabilities = array.device.capabilities
     comment = f"# on the {capabilities.kind}, {capabilities.name}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import conversion, creation, reinterpreting
-from clarray._core.device_array import DeviceArray, is_number
+from clarray._core.device_array import DeviceArray, is_scalar
 from clarray._engine.expr.view import check_order
 from clarray._numpy.indexing import gathering, masking, selecting, subscripts
 from clarray._numpy.manipulation import shapes
@@ -155,7 +155,7 @@ def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
     >>> x
     array([1, 2, 3])
     """
-    if not self._node.shape and is_number(self):
+    if not self._node.shape and is_scalar(self):
         return self
     return creation.copy(self, check_order(order))
 

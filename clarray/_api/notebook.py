@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, is_number
+from clarray._core.device_array import DeviceArray, is_scalar
 from clarray._core.host_policy import config
 from clarray._core.printing import array_repr, indexed, part
 from clarray._engine.expr.node import CONST, MASKED
@@ -31,7 +31,7 @@ _CELL = "text-align:left;padding:0 1em 0 0;border:none;font-family:monospace"
 def html(array: DeviceArray) -> str:
     """Implement ``_repr_html_``: a number's text, or an array's properties with its text or picture."""
     kind = escaped(type(array).__name__)
-    if is_number(array):
+    if is_scalar(array):
         return f'<div class="{kind}"><code>{escaped(repr(array))}</code></div>'
     state = _state(array)  # before the text or the picture evaluates the array
     rows = {

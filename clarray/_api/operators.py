@@ -14,17 +14,17 @@ from numpy.exceptions import AxisError
 
 from clarray._api.protocols import device_ufunc
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
+from clarray._core.device_array import DeviceArray, is_scalar, is_writeable, wrap
 from clarray._core.fallback import by_numpy
 from clarray._core.host_data import device_dtype
-from clarray._core.numbers import is_repeated
+from clarray._core.numbers import repeats_sequence
 from clarray._core.operands import (
     LARGE,
     RANGES,
     STRONG,
-    Manner,
-    manner_of,
+    OperandProtocol,
     operand_from_host,
+    operand_protocol,
     scalar_node,
     scalar_value,
 )
@@ -58,14 +58,14 @@ _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.g
 
 def _operate_by_protocol(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
     """Compute ``a op b`` off the fast path, by the protocol of `other`, one of the operands."""
-    if is_repeated(ufunc, operands[operands[0] is other], other):
+    if repeats_sequence(ufunc, operands[operands[0] is other], other):
         return NotImplemented
-    manner = manner_of(type(other))
-    if manner is Manner.ASKED:
+    manner = operand_protocol(type(other))
+    if manner is OperandProtocol.OVERRIDES:
         return ufunc(*operands)  # NumPy calls ``__array_ufunc__`` of all operands, in its order
-    if manner is Manner.OUTRANKS and ufunc in (np.equal, np.not_equal):
+    if manner is OperandProtocol.HIGHER_PRIORITY and ufunc in (np.equal, np.not_equal):
         return _compare_by_other_type(ufunc, operands, other)
-    return _compute_binary(ufunc, operands, other) if manner is Manner.PLAIN else NotImplemented
+    return _compute_binary(ufunc, operands, other) if manner is OperandProtocol.CONVERT else NotImplemented
 
 
 def _compare_by_other_type(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
@@ -97,18 +97,18 @@ def _compute_binary(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> A
 def _update_by_ufunc(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
     """Compute ``array op= other`` by the ufunc: write to the array's memory, or replace its pending value."""
     for other in others:
-        manner = manner_of(type(other))
-        if manner is not Manner.PLAIN:
+        manner = operand_protocol(type(other))
+        if manner is not OperandProtocol.CONVERT:
             return _delegate_update(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
     return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
 
 
-def _delegate_update(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
+def _delegate_update(manner: OperandProtocol, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
     """Compute ``array op= other`` by the other operand's type. NotImplemented means ``array = array op other``."""
-    if manner is Manner.OUTRANKS:
+    if manner is OperandProtocol.HIGHER_PRIORITY:
         return NotImplemented
-    if manner is Manner.ASKED:
+    if manner is OperandProtocol.OVERRIDES:
         return other.__array_ufunc__(ufunc, "__call__", array, other, out=(array,), **kwargs)
     return ufunc(array, other, out=(array,), **kwargs)
 
@@ -292,7 +292,7 @@ def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
         node = self._node
         if node.op is CONST and (value := _fold_constant(fold, node)) is not None:
             return wrap(value)
-        loop = ufunc_calls.loops_of_one.get((ufunc, node.dtype))
+        loop = ufunc_calls.unary_loops.get((ufunc, node.dtype))
         if loop is None:
             try:
                 return ufunc_calls.call(ufunc, (self,))
@@ -331,7 +331,7 @@ def power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, A
             raise
 
     def augmented(self: DeviceArray, other: Any) -> Any:
-        if is_number(self):
+        if is_scalar(self):
             return operator(self, other)
         short = _cheaper_power(self._node.dtype, other)
         try:
@@ -399,7 +399,7 @@ def augmented(ufunc: np.ufunc, out_of_place: Callable[[DeviceArray, Any], Any]) 
     folds = _FOLDS.get(ufunc)
 
     def operator(self: DeviceArray, other: Any) -> Any:
-        if is_number(self):
+        if is_scalar(self):
             return out_of_place(self, other)
         kind = type(other)
         if kind is type(self) or kind is float or kind is int or kind in STRONG:
@@ -465,8 +465,8 @@ def matmul_in_place(self: DeviceArray, other: Any) -> Any:
     """Compute ``x @= y`` into the memory of x. The product has the shape of x, a vector or matrix. y is a matrix."""
     own_axes = (-1,) if self.ndim == 1 else (-2, -1)
     axes = [own_axes, (-2, -1), own_axes]
-    manner = manner_of(type(other))
-    if manner is not Manner.PLAIN:
+    manner = operand_protocol(type(other))
+    if manner is not OperandProtocol.CONVERT:
         return _delegate_update(manner, np.matmul, self, other, axes=axes)
     try:
         return gufuncs.call(np.matmul, (self, other), out=self, axes=axes)

@@ -13,10 +13,10 @@ from clarray import special
 from clarray._api.array_api import VERSIONS
 from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray, hold_for
-from clarray._core.fallback import by_numpy, on_host
+from clarray._core.fallback import by_numpy, run_on_host
 from clarray._core.host_data import SMALL
 from clarray._core.host_fallback import without_host_fallback
-from clarray._core.operands import Manner, first_device_array, manner_of, on_device, refuse_subclass
+from clarray._core.operands import OperandProtocol, first_device_array, on_device, operand_protocol, refuse_subclass
 from clarray._core.small_operands import window
 from clarray._core.writes import host_outputs, write_to_host
 from clarray._engine.ops.dtypes import HostOnly
@@ -46,13 +46,13 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
 def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a method of a ufunc on device arrays. Raise HostOnly for an operand whose dtype no device supports."""
     if kwargs and method == "__call__" and (target := _sole_output(ufunc, inputs, kwargs)) is not None:
-        return ufunc_calls.writing(ufunc)(target, kwargs.get("where", True), *inputs)
+        return ufunc_calls.ufunc_writer(ufunc)(target, kwargs.get("where", True), *inputs)
     outs = _as_tuple(kwargs.get("out"))
     for x in (*inputs, *outs):
-        manner = manner_of(type(x))
-        if manner in (Manner.ASKED, Manner.REFUSES):
+        manner = operand_protocol(type(x))
+        if manner in (OperandProtocol.OVERRIDES, OperandProtocol.OPTS_OUT):
             return NotImplemented
-        if manner is Manner.KEPT:
+        if manner is OperandProtocol.SUBCLASS:
             refuse_subclass(x)
     targets = host_outputs(outs if "out" in kwargs else inputs[0] if method == "at" else None)
     if targets:
@@ -115,7 +115,7 @@ def _check_keywords(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> Non
         return
     ufunc_calls.check_keywords(ufunc, kwargs)
     if _WARNS_OF_UNSET and "out" not in kwargs and kwargs.get("where", True) is not True:
-        callers.warn(_UNSET, UserWarning)
+        callers.warn_user(_UNSET, UserWarning)
 
 
 def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -126,7 +126,7 @@ def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if set("".join(ufunc.types)) == {"O", "-", ">"}:  # made from a Python function by frompyfunc
         raise HostOnly(f"{ufunc.__name__} gives objects, which no device holds", np.dtype(object))
     tail = "" if method == "__call__" else f".{method}"
-    return on_host(f"{_public_name(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
+    return run_on_host(f"{_public_name(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
 
 
 def _sole_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> DeviceArray | None:
@@ -194,7 +194,7 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
             return NotImplemented
     ours = counterpart(func, namespace)
     if ours is None:
-        return on_host(f"{func.__module__}.{func.__name__}", func, args, kwargs)
+        return run_on_host(f"{func.__module__}.{func.__name__}", func, args, kwargs)
     device = array.device
     if device is current_device():
         return ours(*args, **kwargs)

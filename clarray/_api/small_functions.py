@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from clarray._core.small_calls import Rule, small_call, small_write
-from clarray._core.small_operands import MOST, MOST_ORDERED
+from clarray._core.small_operands import MAX_ELEMENTS, MAX_ORDERED
 from clarray._engine.ops.dtypes import DTYPES
-from clarray._numpy.products.gufuncs import all_pairs
+from clarray._numpy.products.gufuncs import count_pairs
 from clarray._numpy.sorting.sorting import check_kind
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "attach_small_calls", "with_small_calls"]
@@ -202,11 +202,11 @@ _REARRANGEMENTS = {
 }
 
 _SORTS = {
-    "sort": Rule(np.sort, "any", _refuse_negative_zeros, most=MOST_ORDERED),
-    "partition": Rule(partition, "any", _refuse_negative_zeros, most=MOST_ORDERED),
-    "argsort": Rule(argsort, "any", most=MOST_ORDERED),
-    "argpartition": Rule(argpartition, "any", most=MOST_ORDERED),
-    "lexsort": Rule(np.lexsort, "any", most=MOST_ORDERED),
+    "sort": Rule(np.sort, "any", _refuse_negative_zeros, most=MAX_ORDERED),
+    "partition": Rule(partition, "any", _refuse_negative_zeros, most=MAX_ORDERED),
+    "argsort": Rule(argsort, "any", most=MAX_ORDERED),
+    "argpartition": Rule(argpartition, "any", most=MAX_ORDERED),
+    "lexsort": Rule(np.lexsort, "any", most=MAX_ORDERED),
     "unique": Rule(np.unique, "any", _unique_size, most_integers=MAX_UNIQUE_INTEGERS),
     **{
         f.__name__: Rule(f, "joined", _refuse_negative_zeros, joined=2, most=MAX_SETS)
@@ -218,16 +218,17 @@ _ARITHMETIC = {
     "bincount": Rule(np.bincount, "integers", _bincount_size, refused=("weights",)),
     "cumsum": Rule(np.ndarray.cumsum, "integers"),
     "cumprod": Rule(np.ndarray.cumprod, "integers"),
-    "convolve": Rule(np.convolve, "integers", all_pairs),
-    "correlate": Rule(np.correlate, "integers", all_pairs),
+    "convolve": Rule(np.convolve, "integers", count_pairs),
+    "correlate": Rule(np.correlate, "integers", count_pairs),
     "vdot": Rule(np.vdot, "integers"),
-    "kron": Rule(np.kron, "integers", all_pairs),
+    "kron": Rule(np.kron, "integers", count_pairs),
     "allclose": Rule(np.allclose, "alike"),
 }
 
 FUNCTIONS: dict[str, Rule] = {
     **{
-        name: Rule(numpys, "any", most=MAX_NONZERO if name == "nonzero" else MOST) for name, numpys in _SEARCHES.items()
+        name: Rule(numpys, "any", most=MAX_NONZERO if name == "nonzero" else MAX_ELEMENTS)
+        for name, numpys in _SEARCHES.items()
     },
     **_SORTS,
     **_REARRANGEMENTS,
@@ -251,8 +252,8 @@ WRITES: dict[str, tuple[Any, tuple[int, ...]]] = {
 }
 WRITING_METHODS: dict[str, tuple[Any, ...]] = {
     "put": WRITES["put"],
-    "sort": (sort_in_place, (), MOST_ORDERED),
-    "partition": (partition_in_place, (), MOST_ORDERED),
+    "sort": (sort_in_place, (), MAX_ORDERED),
+    "partition": (partition_in_place, (), MAX_ORDERED),
 }
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 import clarray._api.attaching  # noqa: F401 - the methods that SubclassMixin wraps must be there
-from clarray._core.conversion import portable
+from clarray._core.conversion import pickled_array
 from clarray._core.creation import array as new_array
-from clarray._core.device_array import DeviceArray, seen_as
+from clarray._core.device_array import DeviceArray, view_as_subclass
 from clarray._core.reinterpreting import dtype_and_class
 
 # Methods and properties whose results keep the class.
@@ -84,7 +84,7 @@ def _run(raw: Callable[..., Any], self: Any, args: tuple[Any, ...], kwargs: dict
     result = raw(converter.to_plain(self), *converter.to_plain(args), **converter.to_plain(kwargs))
     converter.copy_back()
     return converter.wrap_result(
-        result, self, _flat_arguments(args, kwargs), lambda made: seen_as(made, type(self), self)
+        result, self, _flat_arguments(args, kwargs), lambda made: view_as_subclass(made, type(self), self)
     )
 
 
@@ -125,14 +125,14 @@ class SubclassMixin(NDArrayOperatorsMixin, DeviceArray):
             DeviceArray.view(converter.to_plain(self), dtype), self, (), lambda result: result
         )
         result_class = self.__class__ if type is None else type  # the parameter hides `type()`
-        return array if result_class in (DeviceArray, np.ndarray) else seen_as(array, result_class, self)
+        return array if result_class in (DeviceArray, np.ndarray) else view_as_subclass(array, result_class, self)
 
     def __iter__(self) -> Any:
         return (self[number] for number in range(len(self)))
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Give the result of a ufunc the class of its operand."""
-        return seen_as(array, type(self), self)
+        return view_as_subclass(array, type(self), self)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         converter = _PlainConverter()
@@ -156,11 +156,11 @@ class SubclassMixin(NDArrayOperatorsMixin, DeviceArray):
         priority_operand = _priority_operand((*args, *kwargs.values()))
         source = self if priority_operand is None else priority_operand
         return converter.wrap_result(
-            result, source, _flat_arguments(args, kwargs), lambda made: seen_as(made, type(source), source)
+            result, source, _flat_arguments(args, kwargs), lambda made: view_as_subclass(made, type(source), source)
         )
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), portable(self))
+        return _rebuild, (type(self), pickled_array(self))
 
 
 for _name in _METHODS:
@@ -171,7 +171,7 @@ for _name in _PROPERTIES:
 
 def _rebuild(kind: type, array: np.ndarray) -> Any:
     """Unpickle an array of a subclass."""
-    return seen_as(new_array(array), kind, None)
+    return view_as_subclass(new_array(array), kind, None)
 
 
 def _init_subclass(cls: Any, /, **kwargs: Any) -> None:

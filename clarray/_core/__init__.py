@@ -1,1 +1,1 @@
-"""DeviceArray and what every function stands on: operands, host data, views, calls of ufuncs."""
+"""DeviceArray and the basis of all functions: operands, host data, views, calls of ufuncs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["LEFT_OUT", "absent", "has_advice"]
 
-# NumPy has these, and clarray does not take them.
+# Names of NumPy that clarray lacks.
 LEFT_OUT = {"core": "numpy.core is private since NumPy 2"}
 
 _PYTHONS = {"complex": "complex128", "float": "float64", "int": "int64", "object": "object_", "str": "str_"}
@@ -73,19 +73,21 @@ _ADVICE: dict[str, str] = {
 
 
 def has_advice(name: str) -> bool:
-    """Return whether it is known what stands for a name that clarray lacks."""
+    """Return whether there is advice for a name that clarray lacks."""
     return name in _ADVICE
 
 
 def absent(name: str, advice: str = "", module: str = "clarray") -> AttributeError:
-    """Return the error for a name that a module of clarray's lacks.
+    """Return the error for a name that a module of clarray lacks.
 
     Parameters
     ----------
     name : str
     advice : str, optional
-        What to do instead, if nothing better is known.
+        Advice for a name without its own advice.
     module : str, optional
     """
-    told = _ADVICE.get(name, advice) if module == "clarray" else advice
-    return AttributeError(f"module {module!r} has no attribute {name!r}" + (f": {told}" if told else ""))
+    known_advice = _ADVICE.get(name, advice) if module == "clarray" else advice
+    return AttributeError(
+        f"module {module!r} has no attribute {name!r}" + (f": {known_advice}" if known_advice else "")
+    )

@@ -1,4 +1,4 @@
-"""Warnings at the user's line, and the installed release of NumPy, whose answers clarray gives."""
+"""Warnings at the user's line, and the installed release of NumPy, whose behaviour clarray follows."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from clarray._engine.runtime.capture import abort_capture
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
-NUMPY_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # for the few answers that NumPy itself cannot be asked for
+NUMPY_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # for behaviour that no call of NumPy shows
 
 
-def warn(message: str, category: type[Warning]) -> None:
-    """Give a warning at the line of the nearest caller outside clarray."""
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the nearest caller outside clarray."""
     abort_capture()
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
@@ -28,25 +28,25 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def relay(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function of NumPy, and give its warnings at the line of the nearest caller outside clarray."""
+    """Call a function of NumPy, and repeat its warnings at the line of the nearest caller outside clarray."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = function(*args, **kwargs)
-    for each in caught:
-        warn(str(each.message), each.category)
-    return result
+        returned = function(*args, **kwargs)
+    for warning in caught:
+        warn_user(str(warning.message), warning.category)
+    return returned
 
 
-def warn_of_lost_parts(given: np.dtype, wanted: np.dtype) -> None:
+def warn_complex_cast(source: np.dtype, target: np.dtype) -> None:
     """Warn as NumPy does (ComplexWarning) if a conversion between two dtypes discards imaginary parts."""
-    if given.kind == "c" and wanted.kind not in "cb":
-        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+    if source.kind == "c" and target.kind not in "cb":
+        warn_user("Casting complex values to real discards the imaginary part", ComplexWarning)
 
 
-def without_lost_parts(value: Any, dtype: np.dtype) -> Any:
-    """Return a host value that NumPy converts to a dtype in silence: after a ComplexWarning its real part."""
+def drop_imaginary(operand: Any, dtype: np.dtype) -> Any:
+    """Return the real part of a complex host value, with a ComplexWarning, for a cast to a real dtype."""
     if dtype.kind in "cb":
-        return value
-    given = np.asarray(value)
-    warn_of_lost_parts(given.dtype, dtype)
-    return given.real[()] if given.dtype.kind == "c" else value
+        return operand
+    host_operand = np.asarray(operand)
+    warn_complex_cast(host_operand.dtype, dtype)
+    return host_operand.real[()] if host_operand.dtype.kind == "c" else operand

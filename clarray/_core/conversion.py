@@ -1,4 +1,4 @@
-"""Between arrays and Python: scalars, text, ndarrays, other dtypes."""
+"""Conversion of arrays to Python scalars, text, ndarrays and other dtypes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, creation, moving, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_number, is_writeable, no_number, wrap
+from clarray._core.device_array import DeviceArray, is_scalar, is_writeable, mark_0d_array, wrap
 from clarray._core.elements import element
-from clarray._core.host_data import device_dtype, host_window
+from clarray._core.host_data import device_dtype, host_view
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import c_integer
@@ -30,47 +30,47 @@ from clarray._engine.writing import share_with_host
 
 
 def numpy_scalar(node: Node) -> Any:
-    """The one element of a node as a NumPy scalar; waits for it."""
+    """Return the only element of a node as a NumPy scalar. Waits for the value."""
     if node.memory is None:
         if node.op is CONST:
             return node.dtype.type(node.value)
-        of = _copied(node)
-        if of is not None and of.memory is not None:
-            with of.memory.device.lock:  # whoever writes there computes the copy before
+        source = _copied_element(node)
+        if source is not None and source.memory is not None:
+            with source.memory.device.lock:  # a writer evaluates the pending copy first
                 if node.memory is None:
-                    return read_element(of.memory, of.offset * of.dtype.itemsize, of.dtype)
+                    return read_element(source.memory, source.offset * source.dtype.itemsize, source.dtype)
         evaluate(node)
     memory = node.memory
     assert memory is not None
     return read_element(memory, node.offset * node.dtype.itemsize, node.dtype)
 
 
-def _copied(node: Node) -> Node | None:
-    """The element of memory of a device's own that a pending value is no more than a copy of; None where it is more."""
-    args = node.args  # none where another thread has computed it meanwhile
+def _copied_element(node: Node) -> Node | None:
+    """Return the leaf in device memory whose only element a pending value copies, or None for other expressions."""
+    args = node.args  # empty if another thread has evaluated the node
     if node.op is not cast_loop(node.dtype) or not args:
         return None
-    of = args[0]
-    memory = of.memory
-    if memory is None or of.dtype is not node.dtype or of.shape or memory.device.capabilities.host_memory:
+    source = args[0]
+    memory = source.memory
+    if memory is None or source.dtype is not node.dtype or source.shape or memory.device.capabilities.host_memory:
         return None
-    return of
+    return source
 
 
 @accelerated
 def scalar(array: DeviceArray, kind: str) -> Any:
-    """The value of a 0-d array as a Python number; NumPy's errors for any other."""
+    """Return the value of a 0-d array as a Python number. NumPy's errors for other arrays."""
     node = array._node
-    if node.dtype.kind == "c" and kind != "complex" and is_number(array):
+    if node.dtype.kind == "c" and kind != "complex" and is_scalar(array):
         return callers.relay({"float": float, "int": int}[kind], numpy_scalar(node))  # with NumPy's ComplexWarning
     if node.shape:
-        # NumPy's own answer: an error, or a deprecated conversion
+        # NumPy raises an error or does a deprecated conversion
         return {"float": float, "int": int, "complex": complex}[kind](array.get())
     memory = node.memory
     if memory is None:
         if node.op is CONST:
             return node.value
-        if _copied(node) is not None:
+        if _copied_element(node) is not None:
             return numpy_scalar(node).item()
         memory = evaluate(node).memory
         assert memory is not None
@@ -107,11 +107,11 @@ def item(array: DeviceArray, *args: Any) -> Any:
     """
     node = array._node
     if node.memory is not None:
-        found = index_plainly(node.shape, node.strides, node.offset, args)
-        if found is not None and not found[0]:
-            value = element(node, found[2])
-            if value is not None:
-                return value
+        indexed = index_plainly(node.shape, node.strides, node.offset, args)
+        if indexed is not None and not indexed[0]:
+            number = element(node, indexed[2])
+            if number is not None:
+                return number
     if len(args) == 1 and isinstance(args[0], tuple) and not args[0]:
         args = ()
     if not args and array.size == 1:
@@ -119,10 +119,10 @@ def item(array: DeviceArray, *args: Any) -> Any:
     if not args:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     if len(args) == 1 and not isinstance(args[0], tuple):
-        flat = c_integer(args[0])
-        if not -array.size <= flat < array.size:
-            raise IndexError(f"index {flat} is out of bounds for size {array.size}")
-        position: Any = np.unravel_index(flat % array.size, array.shape) if array.ndim else ()
+        flat_index = c_integer(args[0])
+        if not -array.size <= flat_index < array.size:
+            raise IndexError(f"index {flat_index} is out of bounds for size {array.size}")
+        position: Any = np.unravel_index(flat_index % array.size, array.shape) if array.ndim else ()
     else:
         position = args[0] if len(args) == 1 else args
         if len(position) != array.ndim:
@@ -131,7 +131,7 @@ def item(array: DeviceArray, *args: Any) -> Any:
 
 
 def truth(array: DeviceArray) -> bool:
-    """The truth value of an array of one element."""
+    """Return the truth value of an array of one element."""
     if array._node.op is CONST:
         return bool(array._node.value)
     if array.size == 1:
@@ -143,16 +143,18 @@ def truth(array: DeviceArray) -> bool:
     raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
 
-def number_hash(array: DeviceArray) -> int:
-    """The hash of what NumPy has as a number, which is that of its value; waits for it."""
-    if not is_number(array):
+def scalar_hash(array: DeviceArray) -> int:
+    """Return the hash of a scalar's value. TypeError for other arrays. Waits for the value."""
+    if not is_scalar(array):
         raise TypeError(f"unhashable type: {type(array).__name__!r}")
-    value = item(array)
-    return hash(value) if value == value else object.__hash__(array)  # a NaN is equal to none, itself neither
+    number = item(array)
+    return (
+        hash(number) if number == number else object.__hash__(array)
+    )  # no NaN equals another, so each has its own hash
 
 
 def as_index(array: DeviceArray) -> int:
-    """The value of a 0-d integer array, for use as an index."""
+    """Return the value of a 0-d integer array, for use as an index."""
     if array.dtype.kind not in "iu" or array.ndim:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
     return int(numpy_scalar(array._node))
@@ -178,8 +180,8 @@ def format_array(array: DeviceArray, spec: str) -> str:
 # ndarrays -----------------------------------------------------------------------------------------
 
 
-def portable(array: DeviceArray) -> np.ndarray:
-    """The array on the host as NumPy pickles one: in Fortran order if it is that, else in C order."""
+def pickled_array(array: DeviceArray) -> np.ndarray:
+    """Copy an array to the host in the order of NumPy's pickles: Fortran order if it has that only, else C order."""
     node = evaluate(array._node)
     fortran = View(node.shape, node.strides, node.offset).f_contiguous and not node.contiguous
     return np.asarray(asnumpy(array), order="F" if fortran else "C")
@@ -215,11 +217,11 @@ def asnumpy(a: Any) -> np.ndarray:
         with device.lock:  # an elementwise launch of another thread may write there without the GIL
             device.synchronize()
             start = time.perf_counter()
-            found = host_window(node)
-            assert found is not None
-            copied = found.copy(order="K")
-        profiling.record("transfer", "to host", copied.nbytes, time.perf_counter() - start)
-        return copied
+            window = host_view(node)
+            assert window is not None
+            host_copy = window.copy(order="K")
+        profiling.record("transfer", "to host", host_copy.nbytes, time.perf_counter() - start)
+        return host_copy
     if node.contiguous:
         return _fetch(node)
     axes = memory_order(View(node.shape, node.strides))
@@ -238,30 +240,27 @@ def _fetch(node: Node) -> np.ndarray:
 
 
 def host_array(array: DeviceArray) -> np.ndarray:
-    """Give an ndarray on an array's own memory, which must be host memory; it is shared from now on."""
+    """Return an ndarray on an array's memory, which must be host memory. The memory counts as shared afterwards."""
     node = evaluate(array._node)
     if node.size == 0:
         return np.empty(node.shape, node.dtype)
     share_with_host(node, node if array._base is None else array._base._node)
-    found = host_window(node)
-    assert found is not None
-    found.flags.writeable = is_writeable(array)
-    return found
+    window = host_view(node)
+    assert window is not None
+    window.flags.writeable = is_writeable(array)
+    return window
 
 
 def to_ndarray(array: DeviceArray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """``__array__``: an explicit request for host memory, so it is granted.
-
-    It is a copy, the same on every device, unless ``copy=False`` asks for the memory itself.
-    """
+    """Implement ``__array__``: return a copy on every device, or the memory itself with ``copy=False``."""
     if copy is not False:
         caller = sys._getframe(1)
         if caller.f_code is _AS_STRIDED:
-            return _surrounded(array)
+            return _copy_with_surroundings(array)
         if caller.f_globals.get("__name__", "").startswith("scipy.ndimage"):
-            _refuse_as_output(array, caller)
-        found = asnumpy(array)
-        return found if dtype is None else found.astype(dtype, copy=False)
+            _check_not_output(array, caller)
+        host_copy = asnumpy(array)
+        return host_copy if dtype is None else host_copy.astype(dtype, copy=False)
     if dtype is not None and np.dtype(dtype) != array.dtype:
         raise ValueError(f"Unable to avoid copy: the array is {array.dtype}, not {np.dtype(dtype)}")
     if not array.device.capabilities.host_memory:
@@ -270,9 +269,9 @@ def to_ndarray(array: DeviceArray, dtype: Any = None, copy: bool | None = None) 
 
 
 def array_interface(array: DeviceArray) -> dict[str, Any]:
-    """``__array_interface__`` of a copy, for Pillow alone, which knows no other protocol.
+    """Return ``__array_interface__`` of a copy for Pillow, which has no other protocol.
 
-    NumPy asks for it before it asks for ``__array__``, and would take the memory.
+    Other callers get AttributeError. NumPy would prefer it to ``__array__``, and use the memory.
     """
     if not sys._getframe(1).f_globals.get("__name__", "").startswith("PIL."):
         name = type(array).__name__
@@ -282,11 +281,11 @@ def array_interface(array: DeviceArray) -> dict[str, Any]:
     return {**host.__array_interface__, "strides": host.strides, "data": memoryview(buffer)}
 
 
-_OUTPUTS = ("output", "distances", "indices")  # the names of what functions of scipy.ndimage write to
+_OUTPUTS = ("output", "distances", "indices")  # names of the output parameters of scipy.ndimage
 
 
-def _refuse_as_output(array: DeviceArray, caller: FrameType) -> None:
-    """Raise TypeError for an array that a function of scipy.ndimage converts to write to: it would write to a copy."""
+def _check_not_output(array: DeviceArray, caller: FrameType) -> None:
+    """Raise TypeError for an output of a scipy.ndimage function, which would write to a copy."""
     for name in _OUTPUTS:
         if caller.f_locals.get(name) is array:
             raise TypeError(
@@ -295,21 +294,21 @@ def _refuse_as_output(array: DeviceArray, caller: FrameType) -> None:
             )
 
 
-# NumPy leaves this one function to no other library. It takes the array with `__array__`, and then goes by strides
-# to wherever they lead: outside a copy of the elements alone, where those of the memory around them are meant.
+# No protocol overrides this function of NumPy. It converts the array by `__array__` and then applies any strides, which
+# may reach elements of the memory around the array. A copy of the array's elements alone would be too small.
 _AS_STRIDED = getattr(np.lib.stride_tricks.as_strided, "__code__", None)
 
 
-def _surrounded(array: DeviceArray) -> np.ndarray:
-    """A read-only view of a copy of all the memory that an array lies in: what is written would be lost."""
+def _copy_with_surroundings(array: DeviceArray) -> np.ndarray:
+    """Return a view of a copy of the array's whole memory. The view is read-only, since writes would be lost."""
     node = evaluate(array._node)
     memory = node.memory
     assert memory is not None
     itemsize = node.dtype.itemsize
-    whole = asnumpy(wrap(leaf(memory, (memory.nbytes // itemsize,), (1,), 0, node.dtype)))
-    found = elements_in(whole, node)
-    found.flags.writeable = False
-    return found
+    full_copy = asnumpy(wrap(leaf(memory, (memory.nbytes // itemsize,), (1,), 0, node.dtype)))
+    view = elements_in(full_copy, node)
+    view.flags.writeable = False
+    return view
 
 
 def astype(
@@ -354,26 +353,26 @@ def astype(
     >>> clarray.asarray([1.7, -2.3]).astype(int)
     array([ 1, -2])
     """
-    wanted = np.dtype(dtype)
-    if casting != "unsafe" or array.dtype.kind != "c":  # which is all that could warn
-        np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
+    target_dtype = np.dtype(dtype)
+    if casting != "unsafe" or array.dtype.kind != "c":  # only complex casts warn
+        np.empty(0, array.dtype).astype(target_dtype, casting=casting)  # type: ignore[call-overload] # errors
     order = "K" if order is None else check_order(order)
-    target = device_dtype(wanted, array.device)
+    device_target = device_dtype(target_dtype, array.device)
     if device is not None and find_device(device) is not array.device:
-        return creation.asarray(array, target, order, device=device)
-    if target == array.dtype:
-        if is_number(array):
+        return creation.asarray(array, device_target, order, device=device)
+    if device_target == array.dtype:
+        if is_scalar(array):
             return array
-        copy = copy or (order == "A" and not array.flags.forc)  # unlike asarray, which takes any order for 'A'
+        copy = copy or (order == "A" and not array.flags.forc)  # unlike asarray, whose 'A' allows any order
         return array.copy(order) if copy else creation.asarray(array, order=order)
     node = array._node
-    known = node.memory is not None and not node.contiguous
-    if known and (order == "A" or 0 in node.strides):  # what a pass over the elements would lay out otherwise
-        return moving.converted(array, target, order)
-    converted = ufunc_calls.evaluate_if_eager(ufunc_calls.convert(node, target))
-    if not is_number(array):
-        no_number(converted)
-    return converted if order == "K" else converted.copy(order)
+    is_strided = node.memory is not None and not node.contiguous
+    if is_strided and (order == "A" or 0 in node.strides):  # an elementwise pass would have another memory order
+        return moving.convert_copy(array, device_target, order)
+    cast_array = ufunc_calls.evaluate_if_eager(ufunc_calls.convert(node, device_target))
+    if not is_scalar(array):
+        mark_0d_array(cast_array)
+    return cast_array if order == "K" else cast_array.copy(order)
 
 
-__all__ = ["array_interface", "asnumpy", "astype", "portable", "wrap"]
+__all__ = ["array_interface", "asnumpy", "astype", "pickled_array", "wrap"]

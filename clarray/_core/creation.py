@@ -1,4 +1,4 @@
-"""Arrays from nothing and from host data: NumPy's chapter "array creation routines"."""
+"""NumPy's array creation routines: new arrays, and arrays of host data."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.callers import without_lost_parts
-from clarray._core.device_array import DeviceArray, is_number, no_number, wrap
+from clarray._core.callers import drop_imaginary
+from clarray._core.device_array import DeviceArray, is_scalar, mark_0d_array, wrap
 from clarray._core.host_data import (
     SMALL,
     adopt,
     data_dtype,
     device_dtype,
-    host_view,
     is_cl_array,
+    ndarray_layout,
     new_leaf,
     share,
     upload,
 )
-from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
+from clarray._core.moving import computed_copy, convert_copy, copy_order, copy_to_device, has_order
 from clarray._core.operands import PYTHON_SCALARS, host_array, refuse_subclass
-from clarray._core.sequences import MAX_NDIM, check_depth, holds_arrays, put_together
+from clarray._core.sequences import MAX_NDIM, check_depth, holds_arrays, join_sequence
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import as_shape, check_order
@@ -42,28 +42,28 @@ __all__ = [
 ]
 
 
-_NO_MEMORY = PYTHON_SCALARS | {list, tuple}  # kinds of what has no memory that could be shared
+_UNSHARED_TYPES = PYTHON_SCALARS | {list, tuple}  # types without memory to share
 
 
 def device_for(device: Any) -> Device:
-    """Give the device that the argument `device` of a creation function means."""
+    """Return the device of a creation function's argument `device`."""
     return current_device() if device is None else find_device(device)
 
 
-def as_array(value: Any, device: Device | None = None) -> DeviceArray:
-    """An array of anything array-like; arrays as they are, which must be on the device where one is named."""
-    if isinstance(value, DeviceArray):
-        if Device.several and device is not None and value.device is not device:
-            raise different_devices(device, value.device)
-        return value
-    refuse_subclass(value)
-    return asarray(value, device=device)
+def as_array(argument: Any, device: Device | None = None) -> DeviceArray:
+    """Convert an array-like to an array. Return a device array unchanged. It must be on `device` if that is set."""
+    if isinstance(argument, DeviceArray):
+        if Device.several and device is not None and argument.device is not device:
+            raise different_devices(device, argument.device)
+        return argument
+    refuse_subclass(argument)
+    return asarray(argument, device=device)
 
 
-def operand_array(value: Any) -> DeviceArray:
-    """Return `asarray` of a function's operand; raise HostOnly for one whose class NumPy's functions keep."""
-    refuse_subclass(value)
-    return asarray(value)
+def operand_array(argument: Any) -> DeviceArray:
+    """Return `asarray` of a function's operand. HostOnly for subclasses of ndarray, which NumPy preserves."""
+    refuse_subclass(argument)
+    return asarray(argument)
 
 
 # From objects -------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def asarray(
     >>> clarray.asarray(np.arange(3)) + 1
     array([1, 2, 3])
     """
-    return _make(a, dtype, order, device, copy)
+    return _convert(a, dtype, order, device, copy)
 
 
 def array(
@@ -165,11 +165,11 @@ def array(
     >>> x.sum(axis=0).tolist()
     [4.0, 6.0]
     """
-    made = _make(object, dtype, order, device, copy, subok)
+    converted = _convert(object, dtype, order, device, copy, subok)
     if ndmax != MAX_NDIM:
-        check_depth(object, made.ndim, ndmin, ndmax)
-    missing = c_integer(ndmin, 32) - made.ndim
-    return made.reshape((1,) * missing + made.shape) if missing > 0 else made
+        check_depth(object, converted.ndim, ndmin, ndmax)
+    missing = c_integer(ndmin, 32) - converted.ndim
+    return converted.reshape((1,) * missing + converted.shape) if missing > 0 else converted
 
 
 def asanyarray(
@@ -190,7 +190,7 @@ def asanyarray(
     array([1, 2, 3])
     """
     refuse_subclass(a)
-    return _make(a, dtype, order, device, copy, True)
+    return _convert(a, dtype, order, device, copy, True)
 
 
 @recorded
@@ -217,8 +217,8 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceA
     >>> clarray.ascontiguousarray(x.T).flags.c_contiguous
     True
     """
-    made = _make(a, dtype, "C", None, None)
-    return made if made.ndim else made.reshape((1,))
+    converted = _convert(a, dtype, "C", None, None)
+    return converted if converted.ndim else converted.reshape((1,))
 
 
 @recorded
@@ -236,8 +236,8 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArra
     >>> clarray.asfortranarray(x).flags.f_contiguous
     True
     """
-    made = _make(a, dtype, "F", None, None)
-    return made if made.ndim else made.reshape((1,))
+    converted = _convert(a, dtype, "F", None, None)
+    return converted if converted.ndim else converted.reshape((1,))
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
@@ -271,18 +271,18 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     array([1, 2, 3])
     """
     if type(a) is DeviceArray and order in ("C", "K"):
-        made = computed_copy(a)
-        if made is not None:
-            return made
+        pending_copy = computed_copy(a)
+        if pending_copy is not None:
+            return pending_copy
     return _copy(a, order)
 
 
 @recorded
 def _copy(a: Any, order: str) -> DeviceArray:
-    return _make(a, None, order, None, True)
+    return _convert(a, None, order, None, True)
 
 
-def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None, subok: bool = False) -> DeviceArray:
+def _convert(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None, subok: bool = False) -> DeviceArray:
     order = "K" if order is None else check_order(order)
     if isinstance(copy, str):
         raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
@@ -291,50 +291,55 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
             a = make_view(a, view_of(a))
         return _from_device_array(a, dtype, order, device, copy)
     if is_cl_array(a):
-        shared = no_number(wrap(adopt(a)))
-        return _from_device_array(shared, dtype, order, device, copy)
-    on = device_for(device)
+        adopted = mark_0d_array(wrap(adopt(a)))
+        return _from_device_array(adopted, dtype, order, device, copy)
+    target = device_for(device)
     if copy is not False and holds_arrays(a):
-        joined = put_together(a, dtype, on)
+        joined = join_sequence(a, dtype, target)
         if joined is not None:
-            return joined if order != "F" else _from_device_array(joined, None, order, on, None)
-    # an array has no dtype yet: NumPy decides whether the data can be converted, below in one pass
+            return joined if order != "F" else _from_device_array(joined, None, order, target, None)
+    # an ndarray is cast later, in the pass that copies it
     host = np.asarray(a) if isinstance(a, np.ndarray) else host_array(a, dtype, False if copy is False else None)
     if isinstance(host, DeviceArray):
         return _from_device_array(host, dtype, order, device, copy)
-    wanted = data_dtype(host.dtype, on) if dtype is None else device_dtype(dtype, on)
-    # what NumPy has made of a list may be shared, which takes longer than to copy it where it is small
-    new = type(a) in _NO_MEMORY and host.nbytes <= SMALL
-    if copy is not True and not new and host.dtype == wanted and in_order(host_view(host), order):
-        node = share(host, on)
+    element_dtype = data_dtype(host.dtype, target) if dtype is None else device_dtype(dtype, target)
+    # copying a small new ndarray is faster than sharing it
+    is_small_list = type(a) in _UNSHARED_TYPES and host.nbytes <= SMALL
+    if (
+        copy is not True
+        and not is_small_list
+        and host.dtype == element_dtype
+        and has_order(ndarray_layout(host), order)
+    ):
+        node = share(host, target)
         if node is not None:
-            return no_number(wrap(node))
+            return mark_0d_array(wrap(node))
     if copy is False:
         raise ValueError(
             "Unable to avoid copy while creating an array as requested: "
-            f"{on.capabilities.name} cannot use this array's memory; leave copy=None"
+            f"{target.capabilities.name} cannot use this array's memory; leave copy=None"
         )
-    return no_number(wrap(upload(host, wanted, on, order_of_copy(order, host.dtype, wanted))))
+    return mark_0d_array(wrap(upload(host, element_dtype, target, copy_order(order, host.dtype, element_dtype))))
 
 
 def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
-    on = a.device if device is None else find_device(device)
-    wanted = device_dtype(a.dtype if dtype is None else dtype, on)
-    if on is not a.device:
+    target = a.device if device is None else find_device(device)
+    element_dtype = device_dtype(a.dtype if dtype is None else dtype, target)
+    if target is not a.device:
         if copy is False:
             raise ValueError(
                 f"Unable to avoid copy while creating an array as requested: the array is on "
-                f"{a.device}, not on {on}; leave copy=None"
+                f"{a.device}, not on {target}; leave copy=None"
             )
-        return moved(a, wanted, order, on)
-    fits = wanted == a.dtype and (order == "K" or in_order(view_of(a), order))
-    if fits and copy is not True and not is_number(a):  # NumPy copies its scalars into an array
+        return copy_to_device(a, element_dtype, order, target)
+    fits = element_dtype == a.dtype and (order == "K" or has_order(view_of(a), order))
+    if fits and copy is not True and not is_scalar(a):  # NumPy copies its scalars into an array
         return a
     if copy is False:
         raise ValueError(
             "Unable to avoid copy while creating an array as requested: dtype or order differ; leave copy=None"
         )
-    return converted(a, wanted, order_of_copy(order, a.dtype, wanted))
+    return convert_copy(a, element_dtype, copy_order(order, a.dtype, element_dtype))
 
 
 # From nothing -------------------------------------------------------------------------------------
@@ -373,16 +378,18 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     >>> x.shape, x.dtype
     ((2, 3), dtype('float32'))
     """
-    return _made(shape, dtype, order, device, False)
+    return _allocate(shape, dtype, order, device, False)
 
 
-def _made(shape: Any, dtype: Any, order: str | None, device: Any, zero: bool) -> DeviceArray:
-    on = device_for(device)
-    return no_number(wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order), None, zero)))
+def _allocate(shape: Any, dtype: Any, order: str | None, device: Any, zero: bool) -> DeviceArray:
+    target = device_for(device)
+    return mark_0d_array(
+        wrap(new_leaf(target, as_shape(shape), device_dtype(dtype, target), check_new_order(order), None, zero))
+    )
 
 
-def plain_order(order: str | None) -> str:
-    """Check the argument `order` where nothing is there whose order could be kept."""
+def check_new_order(order: str | None) -> str:
+    """Check the argument `order` of a new array, which has no order to keep."""
     if check_order(order) not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
     return order or "C"
@@ -402,7 +409,7 @@ def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     array([[0., 0., 0.],
            [0., 0., 0.]])
     """
-    return _made(shape, dtype, order, device, True)
+    return _allocate(shape, dtype, order, device, True)
 
 
 def ones(
@@ -426,9 +433,9 @@ def ones(
     array([[1, 1, 1],
            [1, 1, 1]])
     """
-    made = empty(shape, float if dtype is None else dtype, order, device=device)
-    made[...] = 1
-    return made
+    filled = empty(shape, float if dtype is None else dtype, order, device=device)
+    filled[...] = 1
+    return filled
 
 
 def full(
@@ -460,19 +467,19 @@ def full(
     [[7, 7], [7, 7]]
     """
     if dtype is None:
-        given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
-        dtype = data_dtype(given.dtype, device_for(device))
-    made = empty(shape, dtype, order, device=device)
-    is_kept = type(fill_value) in _KEPT.get(made.dtype.kind, ())
-    made[...] = fill_value if is_kept else converted_fill(fill_value, made.dtype)
-    return made
+        host_value = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
+        dtype = data_dtype(host_value.dtype, device_for(device))
+    filled = empty(shape, dtype, order, device=device)
+    is_exact = type(fill_value) in _EXACT_FILLS.get(filled.dtype.kind, ())
+    filled[...] = fill_value if is_exact else cast_fill_value(fill_value, filled.dtype)
+    return filled
 
 
-_KEPT = {"i": (int,), "u": (int,), "f": (float, int)}  # Python's numbers that are written as they are converted
+_EXACT_FILLS = {"i": (int,), "u": (int,), "f": (float, int)}  # Python types whose assignment casts like NumPy's fill
 
 
-def converted_fill(value: Any, dtype: np.dtype) -> Any:
-    """Return the value that fills an array. Values of the host are converted to the dtype, even if much is lost."""
-    if isinstance(value, DeviceArray):
-        return value
-    return np.full(np.shape(value), without_lost_parts(value, dtype), dtype)
+def cast_fill_value(fill_value: Any, dtype: np.dtype) -> Any:
+    """Cast a fill value to an array's dtype by NumPy's unsafe cast. Device arrays are returned unchanged."""
+    if isinstance(fill_value, DeviceArray):
+        return fill_value
+    return np.full(np.shape(fill_value), drop_imaginary(fill_value, dtype), dtype)

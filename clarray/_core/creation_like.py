@@ -1,4 +1,4 @@
-"""New arrays in the shape, dtype and layout of another."""
+"""New arrays with the shape, dtype and layout of another array."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.creation import converted_fill, device_for
-from clarray._core.device_array import DeviceArray, no_number, wrap
-from clarray._core.host_data import data_dtype, device_dtype, host_view, new_leaf
+from clarray._core.creation import cast_fill_value, device_for
+from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
+from clarray._core.host_data import data_dtype, device_dtype, ndarray_layout, new_leaf
 from clarray._core.operands import refuse_subclass
 from clarray._core.views import view_of
 from clarray._engine.expr.view import as_shape, check_order
@@ -61,24 +61,24 @@ def empty_like(
     >>> clarray.empty_like(x).shape
     (2, 3)
     """
-    return _made_like(prototype, dtype, order, shape, device, False)
+    return _allocate_like(prototype, dtype, order, shape, device, False)
 
 
-def _made_like(prototype: Any, dtype: Any, order: str | None, shape: Any, device: Any, zero: bool) -> DeviceArray:
+def _allocate_like(prototype: Any, dtype: Any, order: str | None, shape: Any, device: Any, zero: bool) -> DeviceArray:
     if isinstance(prototype, DeviceArray):
-        on = prototype.device if device is None else find_device(device)
+        target = prototype.device if device is None else find_device(device)
         like = view_of(prototype)
     else:
         refuse_subclass(prototype)
-        on = device_for(device)
+        target = device_for(device)
         prototype = np.asarray(prototype)
-        like = host_view(prototype)
-    wanted = data_dtype(prototype.dtype, on) if dtype is None else device_dtype(dtype, on)
-    new = prototype.shape if shape is None else as_shape(shape)
-    kept = "K" if order is None else check_order(order)
-    if kept != "F" and like.contiguous:  # as most are
-        return no_number(wrap(new_leaf(on, new, wanted, "C", None, zero)))
-    return no_number(wrap(new_leaf(on, new, wanted, kept, like, zero)))
+        like = ndarray_layout(prototype)
+    element_dtype = data_dtype(prototype.dtype, target) if dtype is None else device_dtype(dtype, target)
+    new_shape = prototype.shape if shape is None else as_shape(shape)
+    memory_order = "K" if order is None else check_order(order)
+    if memory_order != "F" and like.contiguous:  # the usual case
+        return mark_0d_array(wrap(new_leaf(target, new_shape, element_dtype, "C", None, zero)))
+    return mark_0d_array(wrap(new_leaf(target, new_shape, element_dtype, memory_order, like, zero)))
 
 
 def zeros_like(
@@ -108,7 +108,7 @@ def zeros_like(
     array([[0, 0],
            [0, 0]])
     """
-    return _made_like(a, dtype, order, shape, device, True)
+    return _allocate_like(a, dtype, order, shape, device, True)
 
 
 def ones_like(
@@ -137,9 +137,9 @@ def ones_like(
     >>> clarray.ones_like([0.5, 2.5])
     array([1., 1.])
     """
-    made = empty_like(a, dtype, order, subok, shape, device=device)
-    made.fill(1)
-    return made
+    filled = empty_like(a, dtype, order, subok, shape, device=device)
+    filled.fill(1)
+    return filled
 
 
 def full_like(
@@ -171,6 +171,6 @@ def full_like(
     >>> clarray.full_like([1, 2, 3], 7)
     array([7, 7, 7])
     """
-    made = empty_like(a, dtype, order, subok, shape, device=device)
-    made[...] = converted_fill(fill_value, made.dtype)
-    return made
+    filled = empty_like(a, dtype, order, subok, shape, device=device)
+    filled[...] = cast_fill_value(fill_value, filled.dtype)
+    return filled

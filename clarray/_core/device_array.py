@@ -1,7 +1,7 @@
 """DeviceArray: NumPy's ndarray with its elements on an OpenCL device, evaluated when needed.
 
-An array is a node of an expression, pending or in memory. Here it is bare: what it is and where it lies. Its operators,
-methods and protocols are functions of the modules above, which `clarray._api.attaching` makes its own.
+An array is a node of an expression, pending or in memory. This module has its attributes only. `clarray._api.attaching`
+attaches its operators, methods and protocols, which are functions of higher modules.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ __all__ = [
     "DeviceArray",
     "empty",
     "hold_for",
-    "is_number",
-    "is_numpys_scalar",
+    "is_scalar",
+    "is_numpy_scalar",
     "is_writeable",
-    "keeps_numbers",
-    "no_number",
-    "runs_other_code",
-    "seen_as",
+    "preserve_scalars",
+    "mark_0d_array",
+    "may_run_user_code",
+    "view_as_subclass",
     "wrap",
 ]
 
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
-    """Make an array of a node."""
+    """Wrap a node as an array."""
     array = object.__new__(DeviceArray)
     array._node = node
     array._base = base
@@ -50,7 +50,7 @@ def wrap(node: Node, base: Any = None) -> DeviceArray:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> DeviceArray:
-    """A new C-contiguous array with whatever the memory held."""
+    """Return a new C-contiguous array with arbitrary elements."""
     size = 1
     for extent in shape:
         size *= extent
@@ -59,8 +59,8 @@ def empty(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> DeviceArra
 
 @accelerated
 def class_of(array: DeviceArray) -> type:
-    """The class of NumPy's scalar for a number; ``type(x)`` tells a number that waits from one at hand."""
-    return array._node.dtype.type if is_number(array) else type(array)
+    """Return the class of NumPy's scalar for a scalar result. ``type(x)`` is DeviceArray for a pending scalar."""
+    return array._node.dtype.type if is_scalar(array) else type(array)
 
 
 class DeviceArray(Methods):
@@ -100,9 +100,9 @@ class DeviceArray(Methods):
 
     _node: Node
     _base: Any
-    _no_number: bool  # set by `no_number` alone
+    _no_number: bool  # set by `mark_0d_array` only
 
-    # What it is ---------------------------------------------------------------------------------
+    # Attributes ---------------------------------------------------------------------------------
 
     __class__ = property(class_of)
 
@@ -267,60 +267,60 @@ class DeviceArray(Methods):
         return self
 
 
-_PLAIN_OPERANDS = (DeviceArray, np.ndarray, np.generic, int, float, complex, str, slice)
+_SAFE_OPERANDS = (DeviceArray, np.ndarray, np.generic, int, float, complex, str, slice)
 _CONVERSIONS = ("__array__", "__array_interface__", "__float__")
 
 
-def runs_other_code(value: Any) -> bool:
+def may_run_user_code(operand: Any) -> bool:
     """Return whether the conversion of an operand may call other code, as a lazy array of another library does.
 
-    That code may wait for threads that use the device, so no lock is held meanwhile.
+    That code may wait for threads that use the device, so the caller must not hold the device's lock.
     """
-    if isinstance(value, _PLAIN_OPERANDS):
+    if isinstance(operand, _SAFE_OPERANDS):
         return False
-    if isinstance(value, list | tuple):
-        return any(map(runs_other_code, value))
-    kind = type(value)  # a dtype may be given as NumPy's class, whose instances have such methods
-    return any(hasattr(kind, name) for name in _CONVERSIONS)
+    if isinstance(operand, list | tuple):
+        return any(map(may_run_user_code, operand))
+    operand_type = type(operand)  # an operand may be a NumPy class, whose instances have these methods
+    return any(hasattr(operand_type, name) for name in _CONVERSIONS)
 
 
 def hold_for(target: Any, *operands: Any) -> AbstractContextManager[Any]:
-    """Return what a statement holds from its first read to its last write: the lock of the target's device.
+    """Return the lock of the target's device, for a statement to hold from its first read to its last write.
 
-    It holds nothing if the target is no array, or if the conversion of an operand may run other code.
+    Return a null context if the target is no array, or if the conversion of an operand may run other code.
     """
-    if not isinstance(target, DeviceArray) or any(map(runs_other_code, operands)):
+    if not isinstance(target, DeviceArray) or any(map(may_run_user_code, operands)):
         return nullcontext()
     lock: AbstractContextManager[Any] = target.device.lock
     return lock
 
 
-def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:
-    """Give an array of a subclass with the value of another, which nobody else uses, made from `source`."""
-    if not (isinstance(kind, type) and issubclass(kind, DeviceArray)):
+def view_as_subclass(array: DeviceArray, subclass: type, source: Any) -> Any:
+    """Return a new array as an instance of a subclass. ``__array_finalize__`` gets `source`."""
+    if not (isinstance(subclass, type) and issubclass(subclass, DeviceArray)):
         raise TypeError("Type must be a sub-type of DeviceArray")
-    made = object.__new__(kind)
-    made._node = array._node
-    made._base = array._base
-    finalize = getattr(made, "__array_finalize__", None)
+    view = object.__new__(subclass)
+    view._node = array._node
+    view._base = array._base
+    finalize = getattr(view, "__array_finalize__", None)
     if finalize is not None:
         finalize(source)
-    return made
+    return view
 
 
-def no_number(array: DeviceArray) -> DeviceArray:
-    """Note of a new array that NumPy has an array there, even of no axes: it gives numbers of other results."""
+def mark_0d_array(array: DeviceArray) -> DeviceArray:
+    """Mark a new 0-d result as an array. NumPy returns a 0-d array here, where most functions return a scalar."""
     node = array._node
     if not node.flags & MASKED and not node.shape:
         array._no_number = True
     return array
 
 
-def is_number(array: DeviceArray) -> bool:
-    """Tell whether NumPy has a number there, which no operator changes in place: ``t += 1`` makes another.
+def is_scalar(array: DeviceArray) -> bool:
+    """Return whether NumPy returns a scalar here, which no operator changes in place: ``t += 1`` makes a new one.
 
-    So are elements, reductions to none of the axes, and what is computed of both; not what has been made as an array,
-    nor a view.
+    Scalars are elements, full reductions, and results computed from scalars only. 0-d arrays of creation functions and
+    views are arrays.
     """
     node = array._node
     return (
@@ -332,36 +332,36 @@ def is_number(array: DeviceArray) -> bool:
     )
 
 
-def keeps_numbers(function: Callable[..., DeviceArray]) -> Callable[..., DeviceArray]:
-    """Make a function of an array give a number for a number, where its result has no axes."""
+def preserve_scalars(function: Callable[..., DeviceArray]) -> Callable[..., DeviceArray]:
+    """Decorator: make the 0-d result of a function a scalar if its operand is a scalar."""
     name = next(iter(signature(function).parameters))
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> DeviceArray:
-        made = function(*args, **kwargs)
-        if not isinstance(made, DeviceArray) or made._node.shape:
-            return made
-        given = args[0] if args else kwargs[name]
-        number = is_number(given) if isinstance(given, DeviceArray) else is_numpys_scalar(given)
-        return wrap(made._node) if number else made
+        result = function(*args, **kwargs)
+        if not isinstance(result, DeviceArray) or result._node.shape:
+            return result
+        operand = args[0] if args else kwargs[name]
+        from_scalar = is_scalar(operand) if isinstance(operand, DeviceArray) else is_numpy_scalar(operand)
+        return wrap(result._node) if from_scalar else result
 
     return call
 
 
-def is_numpys_scalar(value: Any) -> bool:
-    """Return whether a value is one of NumPy's scalars itself; an array that is a number only answers as one."""
-    return issubclass(type(value), np.generic)
+def is_numpy_scalar(operand: Any) -> bool:
+    """Return whether an operand is a NumPy scalar. `isinstance` is also true for scalar results of clarray."""
+    return issubclass(type(operand), np.generic)
 
 
-def checked_target(target: Any, message: str) -> DeviceArray:
+def check_target(target: Any, message: str) -> DeviceArray:
     """Return an output that is a device array.
 
     Raises
     ------
     HostOnly
-        It is an ndarray of a dtype that no device holds, into which NumPy writes.
+        The output is an ndarray of a dtype that no device supports, to which NumPy writes.
     TypeError
-        It is no array. ``{}`` in the message stands for its type.
+        The output is no array. ``{}`` in the message is replaced by its type.
     """
     if isinstance(target, DeviceArray):
         return target
@@ -372,7 +372,7 @@ def checked_target(target: Any, message: str) -> DeviceArray:
 
 
 def is_writeable(array: DeviceArray) -> bool:
-    """Tell whether elements may be written: not those of read-only host memory or repeated ones."""
+    """Return whether elements may be written. Read-only memory and repeated elements are not writeable."""
     node = array._node
     if node.memory is None:
         return True

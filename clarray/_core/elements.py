@@ -1,8 +1,8 @@
-"""Single elements of host memory: read and written at once, where nothing that is queued stands in between.
+"""Immediate reads and writes of single elements in host memory.
 
-A device that works in host memory needs no launch for one number: `device.pending` tells whether its queue may have
-unfinished work. Where it has, or where the memory is the device's own, nothing is done here, and the caller goes the
-way of any other expression. NumPy converts what is written, so that its rules, errors and warnings are NumPy's.
+A device that works in host memory needs no launch for one element if its queue has no unfinished work, as
+`device.pending` tells. For a busy queue and for device memory, these functions do nothing, and the caller takes the
+general path. NumPy converts values that are written, with its rules, errors and warnings.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from clarray._engine.runtime.mirrors import mirrored
 from clarray._engine.speedups import accelerated, core
 from clarray._engine.writing import flush_readers
 
-# Whose elements a Python number holds with every bit. Converted from any other a signalling NaN becomes a quiet one.
+# Dtypes whose elements a Python number holds with all bits. A conversion of other floats makes a signalling NaN quiet.
 _HELD_EXACTLY = "dD"
 
-# What may be written without being looked at: NumPy takes it as one number, whatever the dtype.
+# Types that NumPy writes as one number to any dtype, so that no check is needed.
 NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
 
 
@@ -39,33 +39,33 @@ class Setting:
             core.set_elements_at_hand(at_hand)
 
 
-def scalars_asked() -> bool:
+def are_scalars_default() -> bool:
     """Return whether the environment asks for scalars.
 
     SciPy's setting asks for the Array API standard, in which an element is an array.
     """
-    asked = os.environ.get("CLARRAY_ELEMENTS", "")
+    requested = os.environ.get("CLARRAY_ELEMENTS", "")
     standard = os.environ.get("SCIPY_ARRAY_API", "").lower() not in ("", "0", "false")
-    return asked == "scalars" or (asked != "arrays" and not standard)
+    return requested == "scalars" or (requested != "arrays" and not standard)
 
 
 setting = Setting()
-setting.set(scalars_asked())
+setting.set(are_scalars_default())
 
 
 def element(node: Node, offset: int) -> Any:
-    """One element of a leaf's memory as a Python number; None where it cannot be read at once."""
+    """Return one element of a leaf's memory as a Python number, or None if it cannot be read at once."""
     memory = node.memory
     assert memory is not None
     device = memory.device
     dtype = node.dtype
     elements = memory.elements(dtype)
     if elements is None:
-        kept = mirrored(memory, offset * dtype.itemsize, dtype)
-        if kept is None:
+        mirror = mirrored(memory, offset * dtype.itemsize, dtype)
+        if mirror is None:
             return None
         abort_capture()
-        return kept.item()
+        return mirror.item()
     if device.pending:
         return None
     if profiling.state.recorder is not None:
@@ -85,16 +85,16 @@ def host_element(leaf: Node, offset: int) -> Any:
         return None
     device = memory.device
     if profiling.state.recorder is not None:
-        device.read_number(memory, offset * leaf.dtype.itemsize, leaf.dtype)  # notes the read
+        device.read_number(memory, offset * leaf.dtype.itemsize, leaf.dtype)  # records the read
     elif device.pending:
         device.synchronize()
     return elements[offset]
 
 
-def known_element(node: Node, offset: int) -> Node | None:
+def constant_element(node: Node, offset: int) -> Node | None:
     """Return one element of a leaf's memory as a constant, which later writes do not change.
 
-    None as in `element`, and for a NaN whose bits a Python number would not hold.
+    Return None as `element` does, and for a NaN whose bits a Python number cannot hold.
     """
     value = element(node, offset)
     if value is None or (value != value and node.dtype.char not in _HELD_EXACTLY):
@@ -106,10 +106,10 @@ def known_element(node: Node, offset: int) -> Node | None:
 
 @accelerated
 def computed_number(node: Node) -> Node:
-    """A pending reduction to one element, as the number that it is where the calling thread computes that at once.
+    """Evaluate a pending reduction to one element in the calling thread, and return it as a constant.
 
-    So that what is computed of it needs no launch. Anything else stays pending: what is large, or would have to wait
-    for the queue, and what is in memory of the device's own.
+    Expressions of a constant need no launch. A large reduction stays pending, as does one in device memory or on a
+    device whose queue has unfinished work.
     """
     device = device_of(node.inputs)
     if device.pending or device.inline is None:
@@ -117,13 +117,13 @@ def computed_number(node: Node) -> Node:
     nbytes = sum([n.size * n.dtype.itemsize for n in node.inputs])
     if nbytes > kernel_cache_of(device).policies.reduce.at_once:
         return node
-    return known_element(evaluate(node), 0) or node
+    return constant_element(evaluate(node), 0) or node
 
 
-def put_element(node: Node, offset: int, value: Any) -> bool:
-    """Write one element of a leaf's memory; False where it cannot be written at once, and has not been.
+def put_element(node: Node, offset: int, number: Any) -> bool:
+    """Write one element of a leaf's memory. Return False, without a write, if that is not possible at once.
 
-    `value` is one of `NUMBERS`. It raises what NumPy raises for a value that the dtype cannot hold.
+    The number's type is one of `NUMBERS`. NumPy raises for a number that the dtype cannot hold.
     """
     memory = node.memory
     assert memory is not None
@@ -131,13 +131,13 @@ def put_element(node: Node, offset: int, value: Any) -> bool:
     elements = memory.elements(node.dtype)
     if elements is None:
         return False
-    with device.lock:  # a launch of another thread's may read its neighbours, and write them back
+    with device.lock:  # a launch of another thread may read and rewrite the elements around this one
         if memory.readers or memory.facts is not None:
             flush_readers(memory)
         if device.pending:
             return False
         start = time.perf_counter() if profiling.state.recorder is not None else 0.0
-        elements[offset] = value
+        elements[offset] = number
     if profiling.state.recorder is not None:
         profiling.record("transfer", "to device", node.dtype.itemsize, time.perf_counter() - start)
     return True

@@ -1,7 +1,7 @@
-"""Between host memory and the device: leaves made of ndarrays, ndarrays made of leaves.
+"""Transfers between host memory and the device: leaves of ndarrays, and ndarrays of leaves.
 
-On a device that works in host memory an ndarray is not copied: a leaf is a view of its bytes,
-whatever its strides, and an array is read back through its host pointer.
+On a device that works in host memory, an ndarray is not copied: a leaf is a view of its bytes with any strides, and the
+host reads an array through its pointer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, no_number, wrap
+from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._engine import runtime
 from clarray._engine.expr.host_value import elements_in
 from clarray._engine.expr.node import Node, contiguous_leaf, leaf
@@ -27,7 +27,7 @@ SMALL = 1 << 16  # bytes that one thread copies at once
 
 
 def device_dtype(dtype: Any, device: Device) -> np.dtype:
-    """Give the dtype that is asked for; raise TypeError where the device has no such elements."""
+    """Return the dtype. TypeError if the device does not support it."""
     row = dtype_row(np.dtype(dtype))
     if row.compute == "double" and not device.capabilities.fp64:
         raise TypeError(
@@ -38,7 +38,7 @@ def device_dtype(dtype: Any, device: Device) -> np.dtype:
 
 
 def data_dtype(dtype: np.dtype, device: Device) -> np.dtype:
-    """Give the dtype that host data has once it is uploaded: its own, in the machine's byte order."""
+    """Return the dtype of host data after its upload: its own, in the native byte order."""
     return device_dtype(dtype if dtype.isnative else dtype.newbyteorder("="), device)
 
 
@@ -46,7 +46,7 @@ def data_dtype(dtype: np.dtype, device: Device) -> np.dtype:
 
 
 def axis_order(view: View, order: str) -> list[int]:
-    """Sort the axes of a new array that resembles `view`, the one of the largest step first."""
+    """Return the axes of a new array like `view`, the axis of the largest stride first."""
     order = check_order(order)
     if order == "A":
         order = "F" if view.f_contiguous and not view.contiguous else "C"
@@ -65,7 +65,7 @@ def new_leaf(
     like: View | None = None,
     zero: bool = False,
 ) -> Node:
-    """Allocate an array; its elements are `zero`, or whatever the memory held."""
+    """Allocate an array, with zeros if `zero`, else with arbitrary elements."""
     for extent in shape:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")
@@ -85,50 +85,50 @@ def new_leaf(
 
 
 def share(array: np.ndarray, device: Device) -> Node | None:
-    """Make a leaf of the ndarray's own memory; None where it has to be copied."""
+    """Make a leaf of the ndarray's own memory, or return None if it must be copied."""
     itemsize = array.itemsize
     if (
         array.dtype not in DTYPES
         or not array.dtype.isnative
         or not array.size
-        or array.__array_interface__["data"][0] % itemsize  # NumPy wants less of complex128, kernels do not
+        or array.__array_interface__["data"][0] % itemsize  # kernels need complex128 aligned to 16 bytes
         or any(stride % itemsize for stride in array.strides)
         or not device.capabilities.host_memory
     ):
         return None
     memory = device.wrap(array)
-    start = array.__array_interface__["data"][0] - memory.address
+    first_byte = array.__array_interface__["data"][0] - memory.address
     strides = tuple(stride // itemsize for stride in array.strides)
-    return leaf(memory, array.shape, strides, start // itemsize, array.dtype)
+    return leaf(memory, array.shape, strides, first_byte // itemsize, array.dtype)
 
 
-def host_view(array: np.ndarray) -> View:
-    """Give the strides of an ndarray in elements, rounded: only their order is meant."""
+def ndarray_layout(array: np.ndarray) -> View:
+    """Return the shape and strides of an ndarray, in elements, rounded: callers use only the strides' order."""
     return View(array.shape, tuple(stride // (array.itemsize or 1) for stride in array.strides))
 
 
-def _is_plain(array: np.ndarray, dtype: np.dtype, device: Device) -> bool:
-    """Whether an ndarray's bytes are those of the leaf, in host memory; and nobody asks how long it takes to copy."""
+def _is_direct_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> bool:
+    """Return whether the upload is a plain copy of bytes to host memory that is not profiled."""
     flags = array.flags
     alike = array.dtype == dtype and flags.c_contiguous and array.size > 0
     return alike and device.capabilities.host_memory and profiling.state.recorder is None
 
 
 @accelerated
-def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray:
-    """A new array of the elements of a C-contiguous ndarray, whose dtype this is; the device has been waited for."""
-    memory = device.pool.allocate(value.nbytes)
+def host_copy(source: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray:
+    """Copy a C-contiguous ndarray of this dtype to a new array. The caller has waited for the device."""
+    memory = device.pool.allocate(source.nbytes)
     elements = memory.elements(dtype)
     assert elements is not None
-    if device.pending:  # by a re-entrant call, which may have used the block before
+    if device.pending:  # a re-entrant call may have used the block
         device.finish()
-    elements[: value.size] = value.reshape(-1)
-    return no_number(wrap(contiguous_leaf(memory, value.shape, dtype)))
+    elements[: source.size] = source.reshape(-1)
+    return mark_0d_array(wrap(contiguous_leaf(memory, source.shape, dtype)))
 
 
 def small_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray | None:
-    """Copy a small C-contiguous ndarray into host memory of the device; None if it is large, or of another dtype."""
-    if array.nbytes > SMALL or not _is_plain(array, dtype, device):
+    """Copy a small C-contiguous ndarray to host memory of the device. None if it is large or of another dtype."""
+    if array.nbytes > SMALL or not _is_direct_copy(array, dtype, device):
         return None
     abort_capture()
     with device.lock:
@@ -138,20 +138,20 @@ def small_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArra
 
 
 def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None = "K") -> Node:
-    """Copy an ndarray of any strides and byte order to a new leaf in the layout of `order`."""
-    if order in ("K", "C") and (copied := small_copy(array, dtype, device)) is not None:
-        return copied._node
+    """Copy an ndarray of any strides and byte order to a new leaf with the layout of `order`."""
+    if order in ("K", "C") and (direct_copy := small_copy(array, dtype, device)) is not None:
+        return direct_copy._node
     if order == "K" and array.flags.c_contiguous:
         order = "C"
-    axes = axis_order(host_view(array), order or "C")
+    axes = axis_order(ndarray_layout(array), order or "C")
     arranged = array.transpose(axes)
     memory = device.allocate(array.size * dtype.itemsize)
     host = memory.host
     if host is None or (arranged.dtype == dtype and arranged.flags.c_contiguous):
-        whole = np.ascontiguousarray(arranged, dtype)
-        device.write(memory, 0, whole)
-        if host is None and whole.nbytes <= UPLOADED:
-            memory.mirror = 0, whole.tobytes()
+        packed = np.ascontiguousarray(arranged, dtype)
+        device.write(memory, 0, packed)
+        if host is None and packed.nbytes <= UPLOADED:
+            memory.mirror = 0, packed.tobytes()
     else:
         # one pass converts byte order, dtype and layout
         device.synchronize()
@@ -161,9 +161,9 @@ def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None
     return leaf(memory, array.shape, ordered_strides(array.shape, axes), 0, dtype)
 
 
-def is_cl_array(value: Any) -> bool:
-    """Tell whether a value is a ``pyopencl.array.Array``, without importing it."""
-    return any(kind.__name__ == "Array" and kind.__module__.startswith("pyopencl.") for kind in type(value).__mro__)
+def is_cl_array(candidate: Any) -> bool:
+    """Return whether an object is a ``pyopencl.array.Array``, without an import of pyopencl."""
+    return any(base.__name__ == "Array" and base.__module__.startswith("pyopencl.") for base in type(candidate).__mro__)
 
 
 def adopt(array: Any) -> Node:
@@ -171,19 +171,19 @@ def adopt(array: Any) -> Node:
     memory = runtime.adopt(array.base_data, array.queue)
     dtype = device_dtype(array.dtype, memory.device)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
-    first = (
+    first_byte = (
         array.offset + memory.nbytes - array.base_data.size
-    )  # there are bytes before those of a buffer that is not aligned
-    return leaf(memory, tuple(array.shape), strides, first // dtype.itemsize, dtype)
+    )  # the memory of an unaligned buffer starts before it
+    return leaf(memory, tuple(array.shape), strides, first_byte // dtype.itemsize, dtype)
 
 
 # To the host --------------------------------------------------------------------------------------
 
 
-def host_window(node: Node) -> np.ndarray | None:
-    """Give a leaf's elements as an ndarray on the same host memory; None on other devices.
+def host_view(node: Node) -> np.ndarray | None:
+    """Return a leaf's elements as an ndarray on the same host memory, or None for device memory.
 
-    The device must have been synchronized.
+    The caller has synchronized the device.
     """
     assert node.memory is not None
     host = node.memory.host

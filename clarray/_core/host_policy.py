@@ -1,4 +1,4 @@
-"""The user's settings, `clarray.config`: what clarray may do on its own, and how much memory it may use."""
+"""The user's settings, `clarray.config`: policies, checks, displays, and the limit of memory."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Config:
 
     @host_fallback.setter
     def host_fallback(self, value: str) -> None:
-        self._default["host_fallback"] = _checked("host_fallback", value)
+        self._default["host_fallback"] = _check_setting("host_fallback", value)
 
     @property
     def host_library(self) -> str:
@@ -127,7 +127,7 @@ class Config:
 
     @host_library.setter
     def host_library(self, value: str) -> None:
-        self._default["host_library"] = _checked("host_library", value)
+        self._default["host_library"] = _check_setting("host_library", value)
 
     @property
     def check_finite(self) -> bool:
@@ -135,26 +135,26 @@ class Config:
 
     @check_finite.setter
     def check_finite(self, value: bool) -> None:
-        self._default["check_finite"] = _checked("check_finite", value)
-        self._tell(0)
+        self._default["check_finite"] = _check_setting("check_finite", value)
+        self._count_checks(0)
 
     def watch(self, switch: Callable[[bool], None]) -> None:
-        """Call `switch` whenever it changes whether any code has its calls checked."""
+        """Register a function that is called when the checks of calls are turned on or off for the process."""
         self._switch = switch
-        self._tell(0)
+        self._count_checks(0)
 
-    def _tell(self, blocks: int) -> None:
-        """Note that so many more blocks have their calls checked."""
+    def _count_checks(self, blocks: int) -> None:
+        """Add to the number of blocks whose calls are checked."""
         with self._lock:
             self._checking += blocks
-            self._settle()
+            self._update_switch()
 
-    def _settle(self) -> None:
+    def _update_switch(self) -> None:
         while self._switch is not None:
             on = self._default["check_finite"] or self._checking > 0
             if on == self._on:
                 break
-            self._on = on  # before: a re-entrant call within the switch turns it back
+            self._on = on  # before the call, since a re-entrant call may turn it back
             self._switch(on)
 
     @property
@@ -163,16 +163,16 @@ class Config:
 
     @show_device.setter
     def show_device(self, value: bool) -> None:
-        self._default["show_device"] = _checked("show_device", value)
+        self._default["show_device"] = _check_setting("show_device", value)
 
     @property
     def thumbnails(self) -> bool | str:
-        found: bool | str = self._get("thumbnails")
-        return found
+        thumbnails_setting: bool | str = self._get("thumbnails")
+        return thumbnails_setting
 
     @thumbnails.setter
     def thumbnails(self, value: bool | str) -> None:
-        self._default["thumbnails"] = _checked("thumbnails", value)
+        self._default["thumbnails"] = _check_setting("thumbnails", value)
 
     @property
     def elements(self) -> str:
@@ -180,7 +180,7 @@ class Config:
 
     @elements.setter
     def elements(self, value: str) -> None:
-        elements.setting.set(_checked("elements", value) == "scalars")
+        elements.setting.set(_check_setting("elements", value) == "scalars")
 
     @property
     def memory_limit(self) -> int | str | None:
@@ -201,23 +201,23 @@ class Config:
         show_device: bool | None = None,
         thumbnails: bool | str | None = None,
     ) -> Iterator[Config]:
-        """Settings for a block of code, in this thread or task only; None leaves one as it is."""
-        given = {
+        """Change settings for a block of code, in this thread or task only. None keeps a setting."""
+        arguments = {
             "host_fallback": host_fallback,
             "host_library": host_library,
             "check_finite": check_finite,
             "show_device": show_device,
             "thumbnails": thumbnails,
         }
-        changed = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        changed = {name: _check_setting(name, value) for name, value in arguments.items() if value is not None}
         with collector_off:
             token = self._here.set({**self._here.get({}), **changed})
         checks = bool(changed.get("check_finite"))
-        self._tell(checks)
+        self._count_checks(checks)
         try:
             yield self
         finally:
-            self._tell(-checks)
+            self._count_checks(-checks)
             with collector_off:
                 self._here.reset(token)
 
@@ -226,11 +226,11 @@ class Config:
         return f"<config {settings} memory_limit={self.memory_limit!r}>"
 
 
-def _checked(name: str, value: Any) -> Any:
+def _check_setting(name: str, value: Any) -> Any:
     allowed = SETTINGS[name]
     if value not in allowed:
-        wanted = ", ".join(map(repr, allowed))
-        raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
+        choices = ", ".join(map(repr, allowed))
+        raise ValueError(f"{name} must be one of {choices}, not {value!r}")
     return value
 
 

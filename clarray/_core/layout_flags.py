@@ -1,4 +1,4 @@
-"""``a.flags``: how an array's memory is laid out, and whether it may be written."""
+"""``a.flags``: an array's memory layout, and whether it may be written."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class Flags:
     farray = property(lambda self: not self.c_contiguous, doc="Not in C order: all that NumPy asks of it.")
 
     def __getitem__(self, name: str) -> bool:
-        known = _LETTERS.get(name, name)
-        if known in _LETTERS.values():
-            return bool(getattr(self, known.lower()))
+        flag = _LETTERS.get(name, name)
+        if flag in _LETTERS.values():
+            return bool(getattr(self, flag.lower()))
         if name.lower() in ("fnc", "forc", "behaved", "carray", "farray") and name.isupper():
             return bool(getattr(self, name.lower()))
         raise KeyError("Unknown flag")

@@ -1,8 +1,8 @@
-"""Numbers: results for which NumPy has a scalar, and the attributes of that scalar.
+"""Scalars: results for which NumPy returns a scalar, and the attributes of NumPy's scalars.
 
-An element of host memory is NumPy's scalar itself. A full reduction, and what is computed of one, stays a
-pending `DeviceArray`. Its ``__class__`` is the scalar's class, so `isinstance` answers as for the scalar. Here are the
-attributes that NumPy's scalars have and its arrays do not. Each of them computes the value.
+An element of host memory is a NumPy scalar. A full reduction, and an expression of scalars, stays a pending
+`DeviceArray`. Its ``__class__`` is the scalar's class, so `isinstance` is true for it. This module has the attributes
+that NumPy's scalars have and its arrays lack. Each attribute evaluates the scalar.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 
 from clarray._core.conversion import asnumpy, numpy_scalar
-from clarray._core.device_array import DeviceArray, is_number
+from clarray._core.device_array import DeviceArray, is_scalar
 
-__all__ = ["NUMBER_ATTRIBUTES", "is_repeated"]
+__all__ = ["SCALAR_ATTRIBUTES", "repeats_sequence"]
 
-# Types whose objects Python repeats: ``[0] * n``.
+# Types whose objects Python repeats, as in ``[0] * n``.
 _REPEATED = (list, tuple, str, bytes, bytearray, array.array, deque)
 
 
-def is_repeated(ufunc: np.ufunc, operand: Any, other: Any) -> bool:
-    """Return whether a product is a sequence, repeated as often as a number says."""
-    return ufunc is np.multiply and isinstance(other, _REPEATED) and is_number(operand)
+def repeats_sequence(ufunc: np.ufunc, operand: Any, other: Any) -> bool:
+    """Return whether a product is the repetition of a sequence by a scalar."""
+    return ufunc is np.multiply and isinstance(other, _REPEATED) and is_scalar(operand)
 
 
 def _attribute(name: str, summary: str, example: str) -> property:
     def read(self: DeviceArray) -> Any:
-        if is_number(self):
+        if is_scalar(self):
             return getattr(numpy_scalar(self._node), name)
         raise AttributeError(f"'DeviceArray' object has no attribute {name!r}")
 
@@ -52,12 +52,12 @@ Examples
 
 def _rounding(function: Callable[[Any], Any]) -> Callable[[DeviceArray], Any]:
     def method(self: DeviceArray) -> Any:
-        return function(numpy_scalar(self._node) if is_number(self) else asnumpy(self))
+        return function(numpy_scalar(self._node) if is_scalar(self) else asnumpy(self))
 
     return method
 
 
-NUMBER_ATTRIBUTES: dict[str, Any] = {
+SCALAR_ATTRIBUTES: dict[str, Any] = {
     "as_integer_ratio": _attribute(
         "as_integer_ratio",
         "Return two integers whose ratio is exactly the number.",

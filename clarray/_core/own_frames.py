@@ -1,10 +1,10 @@
-"""Leave clarray's frames out of the errors that it raises.
+"""Removal of clarray's frames from the tracebacks of its errors.
 
     clarray.reshape(x, 5)  --raises-->  boundary(reshape)  --hide_own_frames-->  the line of the user's program
 
-A user's mistake is shown as NumPy shows it: it ends at the user's line. A defect of clarray's is shown with all of its
-frames, and so is every error with ``CLARRAY_TRACEBACK=full``. Calls without an error do not pass through this module:
-the core looks only when a call has failed, and ``try`` costs nothing.
+The traceback of a user's mistake ends at the user's line, as in NumPy. A defect of clarray keeps all frames, as does
+every error with ``CLARRAY_TRACEBACK=full``. Calls without an error do not run this module: the core calls it only after
+an exception, and ``try`` costs nothing.
 """
 
 from __future__ import annotations
@@ -19,18 +19,20 @@ from typing import Any, TypeVar
 from clarray._core.public_names import publish_names
 from clarray._engine.speedups import core
 
-__all__ = ["boundary", "hide_own_frames", "is_own_file", "serve_boundaries", "setting", "with_boundaries"]
+__all__ = ["boundary", "hide_own_frames", "is_own_file", "add_boundaries", "setting", "with_boundaries"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Class = TypeVar("Class", bound=type)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_DRIVERS = frozenset(("mako", "pyopencl", "pytools"))  # packages that clarray itself calls: their errors are its own
+_DRIVERS = frozenset(
+    ("mako", "pyopencl", "pytools")
+)  # errors of packages that only clarray calls are defects of clarray
 _DEFECTS = (AssertionError, ImportError, NameError, SystemError, RecursionError)
 
 
 class _Setting:
-    """Whether errors keep all frames: the environment variable CLARRAY_TRACEBACK."""
+    """The environment variable CLARRAY_TRACEBACK: whether errors keep all frames."""
 
     def __init__(self) -> None:
         self.keeps_all = os.environ.get("CLARRAY_TRACEBACK", "") == "full"
@@ -40,7 +42,7 @@ setting = _Setting()
 
 
 def is_own_file(path: str) -> bool:
-    """Return whether code comes from a file of clarray's."""
+    """Return whether a file belongs to clarray."""
     return path.startswith(_PACKAGE)
 
 
@@ -50,16 +52,16 @@ def hide_own_frames(error: BaseException) -> None:
     Parameters
     ----------
     error : BaseException
-        It stays as it is if it shows a defect of clarray's.
+        The error. It stays unchanged if it is a defect of clarray.
     """
     if setting.keeps_all or not isinstance(error, Exception):
         return
     frames = _frames(error.__traceback__)
-    users = [each for each in frames if not _is_own(each)]
-    if len(users) < len(frames):
+    kept_frames = [frame for frame in frames if not _is_own(frame)]
+    if len(kept_frames) < len(frames):
         if _is_defect(error, frames[-1]):
             return
-        error.__traceback__ = _linked(users)
+        error.__traceback__ = _relink(kept_frames)
     context = error.__context__
     while context is not None and context.__traceback__ is not None and _is_own(context.__traceback__):
         context = context.__context__
@@ -75,10 +77,10 @@ def _frames(trace: TracebackType | None) -> list[TracebackType]:
     return frames
 
 
-def _linked(frames: list[TracebackType]) -> TracebackType | None:
+def _relink(frames: list[TracebackType]) -> TracebackType | None:
     trace = None
-    for each in reversed(frames):
-        trace = TracebackType(trace, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    for frame in reversed(frames):
+        trace = TracebackType(trace, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return trace
 
 
@@ -87,27 +89,27 @@ def _is_own(trace: TracebackType) -> bool:
 
 
 def _is_defect(error: Exception, innermost: TracebackType) -> bool:
-    """Return whether an error was raised by neither a check of clarray's, nor a function that it had check something.
+    """Return whether an error is a defect of clarray: not from a check, and not from a function that checks.
 
-    A check is a ``raise``. What raises within a call is a function of Python's or NumPy's that was given a user's
-    argument. Everything else is a defect: an attribute that None lacks, a key that a table lacks.
+    A check is a ``raise`` in clarray. An error within a call is from a function of Python or NumPy, which got a user's
+    argument. All other errors are defects, such as an attribute that None lacks or a key that a table lacks.
     """
     frame = innermost.tb_frame
     if not _is_own(innermost):
         return frame.f_globals.get("__name__", "").partition(".")[0] in _DRIVERS
     if isinstance(error, _DEFECTS) or type(error).__module__.partition(".")[0] in _DRIVERS:
         return True
-    code, at = frame.f_code.co_code, innermost.tb_lasti
-    while opname[code[at]] == "CACHE":  # a call of a Python function: its instruction stands before
-        at -= 2
-    return not opname[code[at]].startswith(("RAISE", "RERAISE", "CALL", "PRECALL"))
+    code, instruction = frame.f_code.co_code, innermost.tb_lasti
+    while opname[code[instruction]] == "CACHE":  # inline caches follow the instruction of a call
+        instruction -= 2
+    return not opname[code[instruction]].startswith(("RAISE", "RERAISE", "CALL", "PRECALL"))
 
 
 def boundary(function: Function) -> Function:
-    """Return a function whose errors have no frames of clarray's."""
+    """Wrap a function: its errors have no frames of clarray."""
     if core is not None:
-        made: Function = core.Boundary(function)
-        return made
+        native_boundary: Function = core.Boundary(function)
+        return native_boundary
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -120,22 +122,22 @@ def boundary(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def serve_boundaries(module: ModuleType, names: Iterable[str]) -> None:
-    """Replace the Python functions of a public module by functions whose errors have no frames of clarray's.
+def add_boundaries(module: ModuleType, names: Iterable[str]) -> None:
+    """Replace the Python functions of a public module by functions whose errors have no frames of clarray.
 
-    These, and classes, get the names under which users find them.
+    Functions and classes also get their public names.
     """
     names = list(names)
-    made: dict[int, Any] = {}  # a function of two names stays one
+    wrapped: dict[int, Any] = {}  # a function with two names is wrapped once
     for name in names:
         function = vars(module).get(name)
         if type(function) is FunctionType and is_own_file(function.__code__.co_filename):
-            setattr(module, name, made.setdefault(id(function), boundary(function)))
+            setattr(module, name, wrapped.setdefault(id(function), boundary(function)))
     publish_names(module, names)
 
 
 def with_boundaries(cls: Class) -> Class:
-    """Decorator: replace the public methods of a class by methods whose errors have no frames of clarray's."""
+    """Decorator: replace the public methods of a class by methods whose errors have no frames of clarray."""
     for name, method in list(vars(cls).items()):
         if type(method) is FunctionType and not name.startswith("_"):
             setattr(cls, name, boundary(method))

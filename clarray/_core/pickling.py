@@ -1,8 +1,8 @@
-"""Arrays as bytes that others carry: pickles of protocol 5, and Dask's messages.
+"""Arrays as buffers for pickles of protocol 5 and for Dask's messages.
 
-`outgoing` returns an array's elements as a buffer, and `incoming` makes an array of a buffer. Others may write to the
-buffer, which must not change earlier results: so a pickle's buffer is a copy, and an array in a buffer of somebody else
-counts as shared with the host.
+`outgoing` returns an array's elements as a buffer, and `incoming` makes an array from a buffer. Other code may write to
+the buffer, which must not change earlier results. So a pickle's buffer is a copy, and an array in a buffer of another
+owner counts as shared with the host.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from clarray._core import creation
 from clarray._core.conversion import asnumpy
-from clarray._core.device_array import DeviceArray, no_number, wrap
-from clarray._core.host_data import host_window, share
+from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
+from clarray._core.host_data import host_view, share
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import EAGER
 from clarray._engine.expr.result_layout import view_of
@@ -23,7 +23,7 @@ from clarray._engine.runtime import current_device
 
 __all__ = ["incoming", "outgoing"]
 
-Layout = tuple[str, tuple[int, ...], tuple[int, ...]]  # dtype, shape, and the axes as they lie, the outermost first
+Layout = tuple[str, tuple[int, ...], tuple[int, ...]]  # dtype, shape, and the axes in memory order, the outermost first
 
 
 def outgoing(array: DeviceArray, copy: bool = True) -> tuple[np.ndarray, Layout]:
@@ -35,8 +35,8 @@ def outgoing(array: DeviceArray, copy: bool = True) -> tuple[np.ndarray, Layout]
     ----------
     array : DeviceArray
     copy : bool, default True
-        Otherwise the ndarray is the array's own memory, if that is the host's and has no gaps, and keeps it from being
-        reused. Nobody may write to it.
+        False returns the array's own memory if it is host memory without gaps. The ndarray keeps this memory from being
+        reused. The caller must not write to it.
     """
     node = evaluate(array._node)
     axes = tuple(range(len(node.shape)) if node.contiguous else memory_order(view_of(node)))
@@ -47,7 +47,7 @@ def outgoing(array: DeviceArray, copy: bool = True) -> tuple[np.ndarray, Layout]
     if node.size and dense and not copy:
         assert node.memory is not None
         node.memory.device.synchronize()
-        host = host_window(node)
+        host = host_view(node)
     if host is None:
         host = asnumpy(array)
     elif not node.memory.writeable:  # type: ignore[union-attr]
@@ -58,16 +58,17 @@ def outgoing(array: DeviceArray, copy: bool = True) -> tuple[np.ndarray, Layout]
 def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
     """Make an array on the current device of what `outgoing` returned, in the buffer itself if that is possible.
 
-    As NumPy's, it is read-only if the buffer is.
+    The array is read-only if the buffer is, as in NumPy.
 
     Parameters
     ----------
     buffer : bytes-like
-        The elements of a bytearray are copied: nothing tells one that the unpickler has just made from one that
-        somebody may write to, which would keep expressions of the array from being fused.
+        The elements of a bytearray are copied. A bytearray may be new from the unpickler, or other code may write to
+        it, and expressions of such shared memory are not fused.
     layout : tuple of str, tuple of int, and tuple of int
     owned : bool, default False
-        Nobody else will ever write to the buffer. Otherwise it is memory shared with the host, but for a ``bytes``.
+        Whether no other code writes to the buffer. Otherwise the buffer is shared with the host, unless it is
+        ``bytes``.
     """
     dtype, shape, axes = layout
     host = np.ndarray([shape[axis] for axis in axes], dtype, buffer).transpose(
@@ -80,4 +81,4 @@ def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
         assert node.memory is not None
         node.memory.shared = False
         node.flags &= ~EAGER
-    return no_number(wrap(node))
+    return mark_0d_array(wrap(node))

@@ -1,4 +1,4 @@
-"""Arrays as text, NumPy's: of a large array no more than what is shown is computed, and goes to the host."""
+"""Arrays as text, like NumPy's. Only the shown elements of a large array are evaluated and copied to the host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clarray._engine.expr.window import Cut, window
 
 __all__ = ["array2string", "array_repr", "array_str"]
 
-_TELLS_SHAPE = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # of a summarised array
+_PRINTS_SHAPE = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # the repr of a summarised array shows its shape
 _IMPLIED = {np.dtype(t) for t in (bool, int, float, complex)}  # dtypes that a repr need not name
 
 
@@ -71,9 +71,9 @@ def array2string(
     options = np.get_printoptions()
     edge = options["edgeitems"] if edgeitems is None else edgeitems
     limit = options["threshold"] if threshold is None else threshold
-    shown, threshold = _corners(a, edge, limit)
+    sample, threshold = _corners(a, edge, limit)
     return np.array2string(
-        shown,
+        sample,
         max_line_width,
         precision,
         suppress_small,
@@ -115,7 +115,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     if arr.size <= options["threshold"] or options.get("override_repr") is not None or options["legacy"]:
         return np.array_repr(asnumpy(arr), *limits)
     text = array2string(arr, *limits, ", ", "array(", suffix=")")
-    extras = [f"shape={arr.shape}"] if _TELLS_SHAPE else []
+    extras = [f"shape={arr.shape}"] if _PRINTS_SHAPE else []
     if arr.dtype not in _IMPLIED:
         extras.append(f"dtype={arr.dtype.name}")
     if not extras:
@@ -123,8 +123,8 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     head, tail = f"array({text},", ", ".join(extras) + ")"
     last_line = len(head) - (head.rfind("\n") + 1)
     width = options["linewidth"] if max_line_width is None else max_line_width
-    between = " " if last_line + 1 + len(tail) <= width else "\n" + " " * len("array(")
-    return head + between + tail
+    separator = " " if last_line + 1 + len(tail) <= width else "\n" + " " * len("array(")
+    return head + separator + tail
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
@@ -152,25 +152,25 @@ def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppres
 
 
 def _corners(a: Any, edge: int, threshold: int) -> tuple[np.ndarray, int]:
-    """Give an ndarray that prints as an array does, and the threshold to print it with.
+    """Return an ndarray that prints like an array, and the threshold to print it with.
 
-    A large array's is just large enough to be summarised: an axis keeps its ends and one element
-    between them.
+    For a large array, the ndarray is just large enough to be summarised: the ends of each axis and one element between
+    them.
     """
     if not isinstance(a, DeviceArray):
         return np.asanyarray(a), threshold
-    if a.size <= threshold or edge < 1:  # with no items at the edges NumPy goes by all elements
+    if a.size <= threshold or edge < 1:  # without edge items, NumPy formats by all elements
         return asnumpy(a), threshold
-    cut = [axis for axis, n in enumerate(a.shape) if n > 2 * edge]
-    shown = part(a, lambda view: _ends(view, edge))
-    shown = shown.reshape([min(n, 2 * edge) for n in a.shape])
-    for axis in cut:
-        shown = np.insert(shown, edge, 0, axis)
-    return shown, 0
+    shortened = [axis for axis, n in enumerate(a.shape) if n > 2 * edge]
+    corners = part(a, lambda view: _ends(view, edge))
+    corners = corners.reshape([min(n, 2 * edge) for n in a.shape])
+    for axis in shortened:
+        corners = np.insert(corners, edge, 0, axis)
+    return corners, 0
 
 
 def _ends(view: View, edge: int) -> View:
-    """View the first and the last elements along each axis: one that is longer than both becomes two axes."""
+    """View the first and the last elements along each axis. An axis that is longer than both becomes two axes."""
     shape: list[int] = []
     strides: list[int] = []
     for extent, stride in zip(view.shape, view.strides, strict=True):
@@ -183,25 +183,25 @@ def _ends(view: View, edge: int) -> View:
     return View(tuple(shape), tuple(strides), view.offset)
 
 
-def part(array: DeviceArray, cut: Cut) -> np.ndarray:
-    """Copy a part of an array to the host; of one that is pending no more is computed, and it stays pending."""
+def part(array: DeviceArray, select: Cut) -> np.ndarray:
+    """Copy a part of an array to the host. Only this part of a pending array is evaluated, and it stays pending."""
     node = array._node
     with device_of(node.inputs or (node,)).lock:
-        part = evaluate(window(node, cut, evaluate))
-    return asnumpy(wrap(part))
+        part_leaf = evaluate(window(node, select, evaluate))
+    return asnumpy(wrap(part_leaf))
 
 
 def inline(array: DeviceArray, max_width: int) -> str:
-    """``_repr_inline_``: first and last elements in one line, as xarray shows an ndarray's."""
-    most = max(2, max_width // 2)
-    if array.size <= most:
+    """Return the first and last elements in one line, for xarray's ``_repr_inline_``."""
+    max_shown = max(2, max_width // 2)
+    if array.size <= max_shown:
         first = last = _words(asnumpy(array))
         text = " ".join(first)
         if len(text) <= max_width or len(first) < 2:
             return _cut(text, max_width)
     else:
-        first, last = _words(_end(array, most, 0)), _words(_end(array, most, -1))
-    for shown in range(min(most, array.size), 1, -1):
+        first, last = _words(_end(array, max_shown, 0)), _words(_end(array, max_shown, -1))
+    for shown in range(min(max_shown, array.size), 1, -1):
         front = (shown + 1) // 2
         text = f"{' '.join(first[:front])} ... {' '.join(last[front - shown :])}"
         if len(text) <= max_width:
@@ -210,7 +210,7 @@ def inline(array: DeviceArray, max_width: int) -> str:
 
 
 def _end(array: DeviceArray, count: int, last: int) -> np.ndarray:
-    """Give a piece of a larger array with at least `count` elements, in C order its first (0) or last (-1)."""
+    """Copy at least `count` elements of a larger array to the host: the first (0) or last (-1) in C order."""
     axis, inner, block = array.ndim, 1, 1
     while block < count:
         axis, inner = axis - 1, block
@@ -221,10 +221,10 @@ def _end(array: DeviceArray, count: int, last: int) -> np.ndarray:
 
 
 def indexed(view: View, key: tuple[Any, ...]) -> View:
-    """Give what a key of integers and slices takes of a view."""
-    found = index(view, key)
-    assert found is not None
-    return found
+    """Index a view by integers and slices."""
+    indexed_view = index(view, key)
+    assert indexed_view is not None
+    return indexed_view
 
 
 def _words(array: np.ndarray) -> list[str]:

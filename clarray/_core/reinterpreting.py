@@ -1,4 +1,4 @@
-"""An array's own bytes, taken for another dtype, another byte order or another length."""
+"""Views of an array's bytes as another dtype, byte swaps, and resizing in place."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from clarray._core.creation import asarray, zeros
-from clarray._core.device_array import DeviceArray, hold_for, keeps_numbers, no_number, seen_as
+from clarray._core.device_array import DeviceArray, hold_for, mark_0d_array, preserve_scalars, view_as_subclass
 from clarray._core.host_data import device_dtype
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
 from clarray._engine.expr.view import Shape, View, as_shape, contiguous
 
 
-@keeps_numbers
+@preserve_scalars
 def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:
     """View the array's memory as another dtype or class, without a copy. See `numpy.ndarray.view`.
 
@@ -46,46 +46,48 @@ def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray
     [1065353216]
     """
     dtype, kind = dtype_and_class(dtype, type)
-    made = _of_dtype(array, dtype)
+    reinterpreted = _view_dtype(array, dtype)
     if kind is None or kind in (DeviceArray, np.ndarray):
-        return made
-    seen: DeviceArray = seen_as(made, kind, array)
-    return seen
+        return reinterpreted
+    instance: DeviceArray = view_as_subclass(reinterpreted, kind, array)
+    return instance
 
 
-def dtype_and_class(dtype: Any, kind: Any) -> tuple[Any, Any]:
-    """What a call of `view` asks for, where a class may stand in the place of the dtype; None for what it does not."""
-    if kind is None and isclass(dtype) and (issubclass(dtype, np.ndarray | DeviceArray) or dtype == DeviceArray):
-        return None, dtype  # equal to DeviceArray is `clarray.ndarray`, which derives from none
-    return dtype, kind
+def dtype_and_class(dtype: Any, array_class: Any) -> tuple[Any, Any]:
+    """Return the dtype and the class of a call of `view`, or None. The dtype argument may be a class."""
+    if array_class is None and isclass(dtype) and (issubclass(dtype, np.ndarray | DeviceArray) or dtype == DeviceArray):
+        return None, dtype  # `clarray.ndarray` only compares equal to DeviceArray
+    return dtype, array_class
 
 
-def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
+def _view_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     layout = view_of(array)
     if dtype is None:
         return make_view(array, layout)
-    wanted = device_dtype(dtype, array.device)
-    old, new = array.dtype.itemsize, wanted.itemsize
-    if old == new:
-        return make_view(array, layout, wanted)
-    # NumPy judges an array of the same layout at an address that nobody follows
-    bytes_ = np.asarray(AddressRange(layout, old, SOMEWHERE)).view(array.dtype)
-    found = bytes_.view(wanted)
+    new_dtype = device_dtype(dtype, array.device)
+    old_size, new_size = array.dtype.itemsize, new_dtype.itemsize
+    if old_size == new_size:
+        return make_view(array, layout, new_dtype)
+    # NumPy's `view` of an array with the same layout, at an address that is never read, raises the errors
+    probe = np.asarray(AddressRange(layout, old_size, SOMEWHERE)).view(array.dtype)
+    probe_view = probe.view(new_dtype)
     if not array.size:
-        return _nothing(array, found.shape, wanted)
-    apart = [step for step, extent in zip(found.strides, found.shape, strict=True) if extent > 1]
-    if any(step % new for step in apart) or layout.offset * old % new:
-        raise ValueError(f"elements of {wanted} would not begin at multiples of {new} bytes: copy the array first")
-    steps = tuple(step // new for step in found.strides)
-    return make_view(array, View(found.shape, steps, layout.offset * old // new), wanted)
+        return _empty_view(array, probe_view.shape, new_dtype)
+    used_strides = [step for step, extent in zip(probe_view.strides, probe_view.shape, strict=True) if extent > 1]
+    if any(step % new_size for step in used_strides) or layout.offset * old_size % new_size:
+        raise ValueError(
+            f"elements of {new_dtype} would not begin at multiples of {new_size} bytes: copy the array first"
+        )
+    steps = tuple(step // new_size for step in probe_view.strides)
+    return make_view(array, View(probe_view.shape, steps, layout.offset * old_size // new_size), new_dtype)
 
 
-def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
-    """A view without elements: whatever its strides, none begins anywhere."""
+def _empty_view(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
+    """Return a view without elements, for which no alignment is checked."""
     return make_view(array, View(shape, contiguous(shape), 0), dtype)
 
 
-@keeps_numbers
+@preserve_scalars
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     """View a part of every element as another dtype. See `numpy.ndarray.getfield`.
 
@@ -115,18 +117,20 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     array([2., 4.])
     """
     layout, size = view_of(array), array.dtype.itemsize
-    wanted = device_dtype(dtype, array.device)
-    np.empty(0, array.dtype).getfield(wanted, offset)  # judges the place of the part
+    field_dtype = device_dtype(dtype, array.device)
+    np.empty(0, array.dtype).getfield(field_dtype, offset)  # raises for an invalid offset
     if not array.size:
-        return _nothing(array, layout.shape, wanted)
-    step = wanted.itemsize
-    if (layout.offset * size + offset) % step or size % step:
-        raise ValueError(f"elements of {wanted} would not begin at multiples of {step} bytes: copy the array first")
-    strides = tuple(s * (size // step) for s in layout.strides)
-    return make_view(array, View(layout.shape, strides, (layout.offset * size + offset) // step), wanted)
+        return _empty_view(array, layout.shape, field_dtype)
+    field_size = field_dtype.itemsize
+    if (layout.offset * size + offset) % field_size or size % field_size:
+        raise ValueError(
+            f"elements of {field_dtype} would not begin at multiples of {field_size} bytes: copy the array first"
+        )
+    strides = tuple(s * (size // field_size) for s in layout.strides)
+    return make_view(array, View(layout.shape, strides, (layout.offset * size + offset) // field_size), field_dtype)
 
 
-@keeps_numbers
+@preserve_scalars
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     """Reverse the bytes of every element, in a copy or in place. See `numpy.ndarray.byteswap`.
 
@@ -151,56 +155,56 @@ def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     [256, 1]
     """
     if not inplace:
-        array = asarray(array)  # of a number an array, whose parts may be written
-        lies = view_of(array)
-        return no_number(_swapped(array if lies.contiguous or lies.f_contiguous else array.copy()))
+        array = asarray(array)  # an array for a scalar, so that its parts may be written
+        layout = view_of(array)
+        return mark_0d_array(_swap_bytes(array if layout.contiguous or layout.f_contiguous else array.copy()))
     array.check_writeable()
     with hold_for(array):
-        array[...] = _swapped(array)
+        array[...] = _swap_bytes(array)
     return array
 
 
-def _swapped(array: DeviceArray) -> DeviceArray:
+def _swap_bytes(array: DeviceArray) -> DeviceArray:
     dtype = array.dtype
     if dtype.kind == "c":
-        made = array.copy("A")
-        made.real = _swapped(array.real)
-        made.imag = _swapped(array.imag)
-        return made
+        swapped = array.copy("A")
+        swapped.real = _swap_bytes(array.real)
+        swapped.imag = _swap_bytes(array.imag)
+        return swapped
     size = dtype.itemsize
     if size == 1:
         return array.copy("K")
     unsigned = np.dtype(f"u{size}")
     bits: Any = view(array, unsigned)
     half = 4 * size
-    while half >= 8:  # halves change places, then halves of halves, down to bytes
-        low = np.array(sum(((1 << half) - 1) << at for at in range(0, 8 * size, 2 * half)), unsigned)[()]
-        by = unsigned.type(half)
-        bits = ((bits >> by) & low) | ((bits & low) << by)
+    while half >= 8:  # exchange the halves, then the halves of halves, down to bytes
+        low = np.array(sum(((1 << half) - 1) << position for position in range(0, 8 * size, 2 * half)), unsigned)[()]
+        shift = unsigned.type(half)
+        bits = ((bits >> shift) & low) | ((bits & low) << shift)
         half //= 2
     return view(bits.evaluate(), dtype)
 
 
 def resize(array: DeviceArray, shape: Any) -> None:
-    """Give an array another shape and size in place: elements in C order, and zeros after them.
+    """Change the shape and size of an array in place. Elements stay in C order, and zeros follow them.
 
-    Views of it keep the memory that it had.
+    Views of the array keep its old memory.
     """
-    wanted = as_shape(shape[0] if len(shape) == 1 and shape[0] is not None else shape)
+    new_shape = as_shape(shape[0] if len(shape) == 1 and shape[0] is not None else shape)
     layout = view_of(array)
-    if min(wanted, default=0) < 0:
+    if min(new_shape, default=0) < 0:
         raise ValueError("negative dimensions not allowed")
     if not (layout.contiguous or layout.f_contiguous):
         raise ValueError("resize only works on single-segment arrays")
-    size = int(np.prod(wanted, dtype=object))
-    flat = View((array.size,), (1,), layout.offset)
+    size = int(np.prod(new_shape, dtype=object))
+    flat_view = View((array.size,), (1,), layout.offset)
     if size == array.size:
-        made = make_view(array, flat).reshape(wanted)
+        resized = make_view(array, flat_view).reshape(new_shape)
     else:
         if array.base is not None or array._node.memory.shared:  # type: ignore[union-attr]
             raise ValueError("cannot resize this array: it does not own its data")
-        made = zeros(wanted, array.dtype, device=array.device)
-        kept = min(size, array.size)
-        made.reshape(-1)[:kept] = make_view(array, flat)[:kept]
-    array._node = made._node
-    no_number(array)
+        resized = zeros(new_shape, array.dtype, device=array.device)
+        common = min(size, array.size)
+        resized.reshape(-1)[:common] = make_view(array, flat_view)[:common]
+    array._node = resized._node
+    mark_0d_array(array)

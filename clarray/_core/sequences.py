@@ -1,6 +1,6 @@
-"""Arrays of lists that hold device arrays, as ``array([x[1], -x[0]])``: put together where they are.
+"""Arrays of lists of device arrays, such as ``array([x[1], -x[0]])``, joined on the device.
 
-By way of the host each of them would be waited for, copied there and back.
+Without this module, each device array would be copied to the host and back, which waits for it.
 """
 
 from __future__ import annotations
@@ -23,89 +23,89 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
 
-__all__ = ["MAX_NDIM", "check_depth", "holds_arrays", "put_together"]
+__all__ = ["MAX_NDIM", "check_depth", "holds_arrays", "join_sequence"]
 
 _SEQUENCES = (list, tuple)
 _OURS = PYTHON_SCALARS | {DeviceArray}
-_FEW = 64  # values of a sequence that are looked at, where the first is no array
+_MAX_SEARCHED = 64  # length of sequences that are searched for device arrays
 MAX_NDIM = 64  # NumPy's
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def holds_arrays(values: Any) -> bool:
-    """Whether there are device arrays among the first values of a sequence, or of the first sequence in it."""
+    """Return whether a sequence, or the first sequence in it, holds device arrays."""
     for _ in range(MAX_NDIM):
         if type(values) not in _SEQUENCES or not values:
             break
-        if len(values) <= _FEW and DeviceArray in map(type, values):
+        if len(values) <= _MAX_SEARCHED and DeviceArray in map(type, values):
             return True
         values = values[0]
     return type(values) is DeviceArray
 
 
-def put_together(values: Any, dtype: Any, device: Device) -> DeviceArray | None:
-    """Make an array of nested sequences; None where NumPy has to look at them.
+def join_sequence(values: Any, dtype: Any, device: Device) -> DeviceArray | None:
+    """Make an array of nested sequences, or return None if NumPy must convert them.
 
     Parameters
     ----------
     values : list or tuple
-        Of arrays of one shape on `device`; of arrays without axes also beside Python's numbers.
+        Nested sequences of arrays of one shape on `device`. 0-d arrays may be mixed with Python numbers.
     dtype : dtype, optional
-        The result's, else NumPy's promotion of all.
+        Dtype of the result. By default, NumPy's promotion of all members.
     """
-    found = _flat(values)
-    if found is None:
+    flattened = _flatten(values)
+    if flattened is None:
         return None
-    parts, outer = found
-    kinds = set(map(type, parts))
+    parts, outer_shape = flattened
+    types = set(map(type, parts))
     arrays = [part for part in parts if type(part) is DeviceArray]
-    if not kinds <= _OURS or len({part.shape for part in arrays}) != 1 or any(x.device is not device for x in arrays):
+    if not types <= _OURS or len({part.shape for part in arrays}) != 1 or any(x.device is not device for x in arrays):
         return None
     shape = arrays[0].shape
-    if len(kinds) > 1 and (shape or dtype is not None or any(type(x) is int and x not in _INT64 for x in parts)):
+    if len(types) > 1 and (shape or dtype is not None or any(type(x) is int and x not in _INT64 for x in parts)):
         return None
-    numbers = [np.dtype(kind) for kind in kinds if kind is not DeviceArray]
-    given = np.result_type(*{x.dtype for x in arrays}, *numbers)
-    wanted = device_dtype(given if dtype is None else dtype, device)
-    alike = np.can_cast(given, wanted, "same_kind")
-    if alike and (shape or not device.capabilities.host_memory):
-        return _joined(tuple(parts), outer + shape, wanted)
-    if shape or (given.kind == "f" and wanted.kind == "i"):  # of numbers NumPy refuses those that are too large
+    scalar_dtypes = [np.dtype(kind) for kind in types if kind is not DeviceArray]
+    source_dtype = np.result_type(*{x.dtype for x in arrays}, *scalar_dtypes)
+    target_dtype = device_dtype(source_dtype if dtype is None else dtype, device)
+    is_safe = np.can_cast(source_dtype, target_dtype, "same_kind")
+    if is_safe and (shape or not device.capabilities.host_memory):
+        return _join(tuple(parts), outer_shape + shape, target_dtype)
+    if shape or (source_dtype.kind == "f" and target_dtype.kind == "i"):  # NumPy raises for numbers that are too large
         return None
-    host = np.array([part.item() if type(part) is DeviceArray else part for part in parts], given)
-    return wrap(upload(host.reshape(outer).astype(wanted, copy=False), wanted, device))
+    host = np.array([part.item() if type(part) is DeviceArray else part for part in parts], source_dtype)
+    return wrap(upload(host.reshape(outer_shape).astype(target_dtype, copy=False), target_dtype, device))
 
 
-def _flat(values: Any) -> tuple[list[Any], tuple[int, ...]] | None:
-    """What nested sequences of equal lengths hold, in C order, and the lengths; None of any others."""
+def _flatten(values: Any) -> tuple[list[Any], tuple[int, ...]] | None:
+    """Return the members of nested sequences in C order, and the lengths. None for sequences of unequal lengths."""
     lengths = [len(values)]
     while values and type(values[0]) in _SEQUENCES:
         length = len(values[0])
-        if any(type(one) not in _SEQUENCES or len(one) != length for one in values):
+        if any(type(member) not in _SEQUENCES or len(member) != length for member in values):
             return None
         lengths.append(length)
-        values = [one for inner in values for one in inner]
+        values = [member for inner in values for member in inner]
     return list(values), tuple(lengths)
 
 
 @recorded
-def _joined(parts: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
-    """Write each part to its place in a new array, all in one launch where that is worth it."""
+def _join(parts: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
+    """Write the parts to a new array, in one launch if that is faster."""
     device = ufunc_calls.device_of_operands(parts)
-    made = wrap(new_leaf(device, shape, dtype))
+    joined = wrap(new_leaf(device, shape, dtype))
     nodes = [part._node if type(part) is DeviceArray else scalar_node(part, dtype) for part in parts]
     size = prod(shape) // len(parts)
-    worth = launchers.join.is_worth_joining(device, 1, [size] * len(parts), dtype.itemsize) if size else False
-    if worth and all(_is_plain(node, dtype) for node in nodes):
-        launchers.join.join(nodes, 1, made._node)
+    in_one_launch = launchers.join.is_worth_joining(device, 1, [size] * len(parts), dtype.itemsize) if size else False
+    if in_one_launch and all(_is_joinable(node, dtype) for node in nodes):
+        launchers.join.join(nodes, 1, joined._node)
     elif size:
         inner = shape[len(shape) - len(nodes[0].shape) :]
-        for number, node in enumerate(nodes):
-            ufunc_calls.assign(view_at(made, inner, contiguous(inner), number * size), node)
-    return made
+        for position, node in enumerate(nodes):
+            ufunc_calls.assign(view_at(joined, inner, contiguous(inner), position * size), node)
+    return joined
 
 
-def _is_plain(node: Node, dtype: np.dtype) -> bool:
+def _is_joinable(node: Node, dtype: np.dtype) -> bool:
     return node.memory is not None and node.contiguous and node.dtype == dtype
 
 

@@ -1,4 +1,4 @@
-"""Whether arrays have memory in common, asked of NumPy's solver, which compares addresses and reads nothing."""
+"""Tests for shared memory, by NumPy's solver, which compares addresses and reads no memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     (False, True)
     """
     # NumPy's stubs know only the two extreme values of max_work
-    return np.may_share_memory(*_side_by_side(a, b), max_work=max_work)  # type: ignore[arg-type]
+    return np.may_share_memory(*_as_host_pair(a, b), max_work=max_work)  # type: ignore[arg-type]
 
 
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
@@ -78,31 +78,31 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     >>> clarray.shares_memory(x[:2], x[1:]), clarray.shares_memory(x[::2], x[1::2])
     (True, False)
     """
-    return np.shares_memory(*_side_by_side(a, b), max_work=max_work)  # type: ignore[arg-type]
+    return np.shares_memory(*_as_host_pair(a, b), max_work=max_work)  # type: ignore[arg-type]
 
 
-_APART = (np.empty(0), np.empty(0))
+_DISJOINT = (np.empty(0), np.empty(0))
 
 
-def _side_by_side(a: Any, b: Any) -> tuple[Any, Any]:
-    """Give both as ndarrays at the addresses of the arrays; two without elements if they cannot share memory."""
+def _as_host_pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return ndarrays with the addresses of both arrays, or two empty ndarrays if they cannot share memory."""
     first, second = (x._node.memory if isinstance(x, DeviceArray) else None for x in (a, b))
     if first is not None and first is second:
-        return _placed(a, SOMEWHERE), _placed(b, SOMEWHERE)
+        return _at_address(a, SOMEWHERE), _at_address(b, SOMEWHERE)
     if isinstance(a, DeviceArray) and isinstance(b, DeviceArray) and a._node is b._node:
         a.evaluate()
-        return _placed(a, SOMEWHERE), _placed(b, SOMEWHERE)
-    found = []
-    for one, memory in ((a, first), (b, second)):
-        if not isinstance(one, DeviceArray):
-            found.append(one)
+        return _at_address(a, SOMEWHERE), _at_address(b, SOMEWHERE)
+    pair = []
+    for operand, memory in ((a, first), (b, second)):
+        if not isinstance(operand, DeviceArray):
+            pair.append(operand)
         elif memory is not None and memory.device.capabilities.host_memory:
-            found.append(_placed(one, memory.address))
+            pair.append(_at_address(operand, memory.address))
         else:
-            return _APART  # NumPy still judges `max_work`
-    return found[0], found[1]
+            return _DISJOINT  # NumPy still checks `max_work`
+    return pair[0], pair[1]
 
 
-def _placed(array: DeviceArray, start: int) -> np.ndarray:
-    """Give an ndarray of the array's layout in memory that is said to begin at an address."""
+def _at_address(array: DeviceArray, start: int) -> np.ndarray:
+    """Return an ndarray with the array's layout, at an address as the start of its memory."""
     return np.asarray(AddressRange(view_of(array), array.itemsize, start))

@@ -9,15 +9,15 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_writeable
 from clarray._core.small_operands import (
-    ELSEWHERE,
-    MOST,
-    MOST_MASKED,
-    Taker,
-    computed,
-    device_of_node,
-    is_kept,
+    MAX_ELEMENTS,
+    MAX_MASKED,
+    NOT_COMPUTED,
+    HostOperands,
+    compute_on_host,
+    is_exact_write,
+    node_device,
     overwrite,
-    serves,
+    supports_small_calls,
     window,
 )
 from clarray._engine.evaluate import evaluate
@@ -39,18 +39,18 @@ MOST_OF_MANY = 1 << 10
 def picked(array: DeviceArray, key: Any) -> Any:
     """The elements that a key with arrays names; ELSEWHERE where kernels have to find them."""
     if not setting.on or type(array) is not DeviceArray or is_for_kernels():
-        return ELSEWHERE
-    device = device_of_node(array._node)
-    if not serves(device):
-        return ELSEWHERE
+        return NOT_COMPUTED
+    device = node_device(array._node)
+    if not supports_small_calls(device):
+        return NOT_COMPUTED
     with device.lock:
-        found = _windows(Taker(device), array._node, key)
+        found = _windows(HostOperands(device), array._node, key)
         if found is None:
-            return ELSEWHERE
+            return NOT_COMPUTED
         try:
-            return computed(device, getitem, found, {})
+            return compute_on_host(device, getitem, found, {})
         except Exception:
-            return ELSEWHERE
+            return NOT_COMPUTED
 
 
 def getitem(source: np.ndarray, key: Any) -> Any:
@@ -66,11 +66,11 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
     """Write to the elements that a key with arrays names; False where kernels have to, and nothing has been done."""
     if not setting.on or type(array) is not DeviceArray or not is_writeable(array) or is_for_kernels():
         return False
-    device = device_of_node(array._node)
-    if not serves(device):
+    device = node_device(array._node)
+    if not supports_small_calls(device):
         return False
     with device.lock:
-        taker = Taker(device)
+        taker = HostOperands(device)
         given = _assigned(taker, value, array.dtype)
         found = None if given is None else _windows(taker, array._node, key)
         if found is None:
@@ -82,12 +82,12 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
     return True
 
 
-def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:
+def _windows(taker: HostOperands, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:
     """An array and a key as NumPy takes them, the device waited for; None where they are for kernels."""
     device = taker.device
     if type(key) is DeviceArray:
         index = key._node
-        if not _are_few(node, index) or (Device.several and device_of_node(index) is not device):
+        if not _are_few(node, index) or (Device.several and node_device(index) is not device):
             return None
         source, taken = window(node), window(index)
         if device.pending:
@@ -113,7 +113,7 @@ def _is_known(node: Node) -> bool:
     """Whether a node's size is known: what a small mask selects is computed for that, as NumPy needs it in any case."""
     if node.memory is None and node.flags & MASKED:
         parts = build.selected(node)
-        if parts is None or parts[1].flags & MASKED or parts[1].size > MOST:
+        if parts is None or parts[1].flags & MASKED or parts[1].size > MAX_ELEMENTS:
             return False
         evaluate(node)
     return True
@@ -125,14 +125,14 @@ def _are_few(node: Node, index: Node) -> bool:
         return False
     size, whole = index.size, node.size
     if index.dtype.kind == "b":
-        return whole + size <= MOST_MASKED
+        return whole + size <= MAX_MASKED
     named = size * (whole // (node.shape[0] or 1))
-    return named <= MOST if whole + size <= MOST else named <= MOST_OF_MANY and node.memory is not None
+    return named <= MAX_ELEMENTS if whole + size <= MAX_ELEMENTS else named <= MOST_OF_MANY and node.memory is not None
 
 
-def _key(taker: Taker, key: Any) -> Any:
+def _key(taker: HostOperands, key: Any) -> Any:
     """A key as NumPy takes it; None where it is clarray's to understand."""
-    items = taker.each(key if type(key) is tuple else (key,))
+    items = taker.convert(key if type(key) is tuple else (key,))
     if items is None:
         return None
     return tuple(items) if type(key) is tuple else items[0]
@@ -145,7 +145,7 @@ def _with_arrays(key: Any) -> Any:
     return key if type(key) is not list else np.array(key) if key else np.array(key, np.intp)
 
 
-def _is_few(taker: Taker, source: np.ndarray, key: Any) -> bool:
+def _is_few(taker: HostOperands, source: np.ndarray, key: Any) -> bool:
     """Whether what a key names, and what has to be looked at for that, is few enough."""
     items = key if type(key) is tuple else (key,)
     arrays = [item for item in items if type(item) is np.ndarray]
@@ -156,7 +156,9 @@ def _is_few(taker: Taker, source: np.ndarray, key: Any) -> bool:
             named *= array.size
     else:
         named *= np.broadcast(*arrays).size
-    return named <= (MOST_MASKED if masks else MOST) and (not masks or MOST - taker.left <= MOST_MASKED)
+    return named <= (MAX_MASKED if masks else MAX_ELEMENTS) and (
+        not masks or MAX_ELEMENTS - taker.remaining <= MAX_MASKED
+    )
 
 
 def _times_the_rest(shape: tuple[int, ...], items: tuple[Any, ...]) -> int:
@@ -177,8 +179,8 @@ def _axes(item: Any) -> int:
     return item.ndim if type(item) is np.ndarray and item.dtype.kind == "b" else 1
 
 
-def _assigned(taker: Taker, value: Any, dtype: np.dtype) -> Any:
+def _assigned(taker: HostOperands, value: Any, dtype: np.dtype) -> Any:
     """What is assigned, as NumPy takes it; None where it may be converted to other bits than kernels would."""
     if type(value) is DeviceArray:
         value = taker.window(value._node)
-    return value if is_kept(value, dtype) else None
+    return value if is_exact_write(value, dtype) else None

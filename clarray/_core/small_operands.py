@@ -1,4 +1,4 @@
-"""Small calls: operands as NumPy takes them, where they lie, and its results on the device."""
+"""Operands and results of small calls: device arrays as ndarrays on their memory, and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.host_data import host_copy, host_view, new_leaf
+from clarray._core.host_data import host_copy, ndarray_layout, new_leaf
 from clarray._core.operands import STRONG
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
@@ -22,60 +22,63 @@ from clarray._engine.speedups import accelerated
 from clarray._engine.writing import flush_readers
 
 __all__ = [
-    "ELSEWHERE",
-    "MOST",
-    "MOST_MASKED",
-    "MOST_ORDERED",
+    "NOT_COMPUTED",
+    "MAX_ELEMENTS",
+    "MAX_MASKED",
+    "MAX_ORDERED",
     "SEQUENCES",
-    "Taker",
-    "computed",
-    "device_of_node",
-    "is_kept",
-    "made",
+    "HostOperands",
+    "compute_on_host",
+    "node_device",
+    "is_exact_write",
+    "to_device",
     "overwrite",
-    "serves",
+    "supports_small_calls",
     "window",
 ]
 
-# Elements, operands and result together, up to which NumPy computes (docs/engineering/tuning.md). NumPy's time
-# grows with them, a kernel's hardly: 16,384 float32 elements by NumPy and by PoCL's kernels, in us, concatenate 13 and
-# 50, take 25 and 33, put 26 and 131, isin 57 and 321. Ordered they are even at 4,096 (sort 37 and 40, argsort 71 and
-# 78), selected by a mask at 8,192 (44 and 41 at 16,384).
-MOST = 1 << 15
-MOST_MASKED = 1 << 14
-MOST_ORDERED = 1 << 11
+# Maximum numbers of elements, operands and result together, that NumPy computes (docs/engineering/tuning.md).
+# NumPy's time grows with the elements, a kernel's hardly. 16,384 float32 elements by NumPy and by PoCL's kernels:
+# concatenate 13 us and 50 us, take 25 us and 33 us, put 26 us and 131 us, isin 57 us and 321 us.
+# Sorts break even at 4,096 elements (sort 37 us and 40 us, argsort 71 us and 78 us), masks at 8,192 (44 us and 41 us
+# at 16,384).
+MAX_ELEMENTS = 1 << 15
+MAX_MASKED = 1 << 14
+MAX_ORDERED = 1 << 11
 
 
-class _Elsewhere:
-    """What is given back for a call that kernels have to do; nothing has been done."""
+class _NotComputed:
+    """Type of the value that tells that NumPy has done nothing and kernels must compute the call."""
 
     def __repr__(self) -> str:
-        return "ELSEWHERE"
+        return "NOT_COMPUTED"
 
 
-ELSEWHERE: Any = _Elsewhere()
+NOT_COMPUTED: Any = _NotComputed()
 
-_AS_THEY_ARE = frozenset((bool, int, float, complex, str, type(None), slice, type(Ellipsis)))
+_PASSED_THROUGH = frozenset((bool, int, float, complex, str, type(None), slice, type(Ellipsis)))
 SEQUENCES = (list, tuple)
-_TYPES_OF = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}
+_PYTHON_DTYPES = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}
 
 
-def serves(device: Device) -> bool:
-    """Whether there are small calls on a device: on one that is a CPU, of all of NumPy's dtypes, in host memory."""
-    found: bool | None = device.attached.get("small calls")
-    if found is None:
-        can = device.capabilities
-        found = device.attached["small calls"] = can.kind == "cpu" and can.host_memory and can.fp64
-    return found
+def supports_small_calls(device: Device) -> bool:
+    """Return whether NumPy may compute small calls for this device: a CPU with fp64 whose buffers are host memory."""
+    supported: bool | None = device.attached.get("small calls")
+    if supported is None:
+        capabilities = device.capabilities
+        supported = device.attached["small calls"] = (
+            capabilities.kind == "cpu" and capabilities.host_memory and capabilities.fp64
+        )
+    return supported
 
 
-def device_of_node(node: Node) -> Device:
+def node_device(node: Node) -> Device:
     memory = node.memory
     return device_of(node.inputs or (node,)) if memory is None else memory.device
 
 
-def is_kept(value: Any, dtype: np.dtype) -> bool:
-    """Whether what is written, as NumPy takes it, becomes the same bits whoever converts it."""
+def is_exact_write(value: Any, dtype: np.dtype) -> bool:
+    """Return whether NumPy and kernels convert a value that is written to the same bits."""
     kind = type(value)
     if kind in (bool, int):
         return True
@@ -83,23 +86,23 @@ def is_kept(value: Any, dtype: np.dtype) -> bool:
         return dtype.kind in "fc"
     if kind is not np.ndarray and kind not in STRONG:
         return False
-    given: np.dtype = value.dtype
-    return given == dtype or (given.kind in "biu" and is_cast_alike(given, dtype))
+    own_dtype: np.dtype = value.dtype
+    return own_dtype == dtype or (own_dtype.kind in "biu" and is_cast_alike(own_dtype, dtype))
 
 
-def computed(device: Device, function: Callable[..., Any], given: Any, named: dict[str, Any]) -> Any:
-    """Call a function of NumPy's on arrays that nothing writes to meanwhile; its result on the device."""
+def compute_on_host(device: Device, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call NumPy's function and return its result on the device. No other thread writes to the operands meanwhile."""
     abort_capture()
     if profiling.state.recorder is None:
-        return made(function(*given, **named), device)
+        return to_device(function(*args, **kwargs), device)
     start = time.perf_counter()
-    value = function(*given, **named)
+    host_result = function(*args, **kwargs)
     profiling.record("small call", function.__name__, 0, time.perf_counter() - start)
-    return made(value, device)
+    return to_device(host_result, device)
 
 
 def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *args: Any) -> None:
-    """Let NumPy write to a leaf's memory; the device's lock is held."""
+    """Let NumPy write to a leaf's memory. The caller holds the device's lock."""
     memory = node.memory
     assert memory is not None
     abort_capture()
@@ -113,110 +116,120 @@ def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *arg
         profiling.record("small call", function.__name__, 0, time.perf_counter() - start)
 
 
-class Taker:
-    """Takes a call's operands as NumPy takes them: arrays where they lie, as many as are small together."""
+class HostOperands:
+    """Converter of a call's operands to NumPy's: device arrays to ndarrays on their memory. It counts their elements.
 
-    __slots__ = ("device", "left", "dtypes", "integers", "strong", "whole")
+    Parameters
+    ----------
+    most : int
+        Maximum number of elements of all operands.
+    strong : int
+        Number of leading operands in which Python numbers count as arrays.
+    integers_only : bool
+        Whether floats are refused. Pending floats are then not evaluated.
+    """
 
-    def __init__(self, device: Device, most: int = MOST, strong: int = 0, whole: bool = False) -> None:
+    __slots__ = ("device", "dtypes", "integers", "integers_only", "remaining", "strong")
+
+    def __init__(self, device: Device, most: int = MAX_ELEMENTS, strong: int = 0, integers_only: bool = False) -> None:
         self.device = device
-        self.left = most
+        self.remaining = most
         self.dtypes: set[np.dtype] = set()
         self.integers = True  # and bools
-        self.strong = strong  # Python's numbers are arrays too, among so many operands
-        self.whole = whole  # no floats are taken: pending ones are not even computed
+        self.strong = strong
+        self.integers_only = integers_only
 
-    def each(self, values: Any, joined: bool = False) -> list[Any] | None:
-        """Several operands; None where there is one that only clarray can take."""
-        found: list[Any] = []
+    def convert(self, values: Any, joined: bool = False) -> list[Any] | None:
+        """Convert several operands. None if NumPy cannot compute with one of them."""
+        operands: list[Any] = []
         for value in values:
             kind = type(value)
             if kind is DeviceArray:
                 value = self.window(value._node)
                 if value is None:
                     return None
-            elif kind in _AS_THEY_ARE:
-                if kind in _TYPES_OF:
-                    self._looks_at(kind, joined or len(found) < self.strong)
+            elif kind in _PASSED_THROUGH:
+                if kind in _PYTHON_DTYPES:
+                    self._add_number(kind, joined or len(operands) < self.strong)
             elif kind in SEQUENCES:
-                self.left -= len(value)
-                inner = self.each(value, joined or len(found) < self.strong) if self.left >= 0 else None
+                self.remaining -= len(value)
+                inner = self.convert(value, joined or len(operands) < self.strong) if self.remaining >= 0 else None
                 if inner is None:
                     return None
                 value = kind(inner)
-            elif not self._counts_host(kind, value):
+            elif not self._add_host_array(kind, value):
                 return None
-            found.append(value)
-        return found
+            operands.append(value)
+        return operands
 
-    def _looks_at(self, kind: type, strong: bool) -> None:
-        """See what dtype a number of Python's is of."""
+    def _add_number(self, kind: type, strong: bool) -> None:
+        """Record the dtype of a Python number."""
         if kind is float or kind is complex:
             self.integers = False
-        if strong or kind is complex:  # parts of a complex number may be lost: kernels warn of that
-            self.dtypes.add(_TYPES_OF[kind])
+        if strong or kind is complex:  # kernels warn if they discard imaginary parts
+            self.dtypes.add(_PYTHON_DTYPES[kind])
 
-    def _counts_host(self, kind: type, value: Any) -> bool:
-        """Whether this is an ndarray, or a number of NumPy's, that may be taken as well."""
+    def _add_host_array(self, kind: type, value: Any) -> bool:
+        """Return whether the value is an ndarray or a NumPy scalar that NumPy may compute with, and count it."""
         if kind is not np.ndarray and kind not in STRONG:
             return False
-        return value.dtype in DTYPES and self._counts(value.dtype, value.size)
+        return value.dtype in DTYPES and self._add(value.dtype, value.size)
 
     def window(self, node: Node) -> np.ndarray | None:
-        """A node's elements where they are, evaluated; None where that is too much."""
-        if (node.memory is None and node.flags & MASKED) or not self._counts(node.dtype, node.size):
+        """Evaluate a node and return an ndarray on its memory, or None if it has too many elements."""
+        if (node.memory is None and node.flags & MASKED) or not self._add(node.dtype, node.size):
             return None
-        if Device.several and device_of_node(node) is not self.device:
+        if Device.several and node_device(node) is not self.device:
             return None
         return window(node)
 
-    def _counts(self, dtype: np.dtype, size: int) -> bool:
-        self.left -= size
+    def _add(self, dtype: np.dtype, size: int) -> bool:
+        self.remaining -= size
         if dtype not in self.dtypes:
             self.dtypes.add(dtype)
             if dtype.kind not in "biu":
                 self.integers = False
-        return self.left >= 0 and (self.integers or not self.whole)
+        return self.remaining >= 0 and (self.integers or not self.integers_only)
 
 
 @accelerated
 def window(node: Node) -> np.ndarray | None:
-    """A node's elements where they are, evaluated; None if that is not host memory. The device has to be waited for."""
+    """Evaluate a node and return an ndarray on its host memory, or None for other memory. Does not wait."""
     memory = node.memory
     if memory is None:
         memory = evaluate(node).memory
         assert memory is not None
     if node.contiguous and len(node.shape) == 1:
-        whole = memory.elements(node.dtype)
-        return None if whole is None else whole[node.offset : node.offset + node.size]
+        elements = memory.elements(node.dtype)
+        return None if elements is None else elements[node.offset : node.offset + node.size]
     return host_array(node)
 
 
 # Results --------------------------------------------------------------------------------------------
 
 
-def made(value: Any, device: Device) -> Any:
-    """What NumPy has computed, on a device: its arrays in new memory, numbers as arrays of no axis."""
+def to_device(value: Any, device: Device) -> Any:
+    """Copy NumPy's results to a device: arrays to new memory, scalars to 0-d arrays."""
     kind = type(value)
     if kind is np.ndarray:
-        return _array(value, device)
+        return _upload_array(value, device)
     if kind in STRONG:
         dtype = DTYPES[value.dtype].dtype
         number = value.item()
         if number == number:
             return wrap(known(number, dtype, device))
-        return wrap(_array(np.asarray(value), device)._node)
+        return wrap(_upload_array(np.asarray(value), device)._node)
     if kind is tuple or kind is list:
-        return kind([made(one, device) for one in value])
+        return kind([to_device(member, device) for member in value])
     if hasattr(value, "_fields"):
-        return kind(*[made(one, device) for one in value])
+        return kind(*[to_device(member, device) for member in value])
     return value
 
 
-def _array(value: np.ndarray, device: Device) -> DeviceArray:
+def _upload_array(value: np.ndarray, device: Device) -> DeviceArray:
     dtype = DTYPES[value.dtype].dtype
     if value.flags.c_contiguous:
         return host_copy(value, dtype, device)
-    node = new_leaf(device, value.shape, dtype, "K", host_view(value))
+    node = new_leaf(device, value.shape, dtype, "K", ndarray_layout(value))
     np.copyto(host_array(node), value)  # type: ignore[arg-type]
     return wrap(node)

@@ -1,4 +1,4 @@
-"""Windows: arrays that look at another array's memory."""
+"""Views: arrays on another array's memory."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View
 from clarray._engine.runtime import Memory
 
-_FEW = 64  # views of a memory that are kept before dead ones are looked for
+_MIN_LIMIT = 64  # number of views up to which dead references stay
 
 
 class Views(list[Any]):
-    """Weak references of the leaves that look at a memory; what is dead goes whenever their number has doubled."""
+    """Weak references to the views of a memory. Dead references are removed whenever the number has doubled."""
 
     __slots__ = ("_left",)
 
     @property
     def limit(self) -> int:
-        """How many may be there before the dead ones go."""
-        return 2 * getattr(self, "_left", 0) + _FEW
+        """The number of references at which dead ones are removed."""
+        return 2 * getattr(self, "_left", 0) + _MIN_LIMIT
 
     def prune(self) -> None:
         with graph_lock:
-            count = len(self)  # others may append meanwhile
+            count = len(self)  # other threads may append meanwhile
             self[:count] = _alive(self[:count])
             self._left = len(self)
 
@@ -40,50 +40,50 @@ def _alive(views: list[Any]) -> list[Any]:
 
 
 def view_of(array: DeviceArray) -> View:
-    """Give where an array's elements lie; a pending value is computed first."""
+    """Return the layout of an array's elements. A pending array is evaluated first."""
     node = array._node
     if node.memory is None:
         evaluate(node)
     return View(node.shape, node.strides, node.offset)
 
 
-def is_itself(value: Node, target: Node) -> bool:
-    """Whether a value is the elements that it is written to: no write, even where nothing may be written."""
-    if value.memory is None or value.memory is not target.memory or value.dtype != target.dtype:
+def is_same_memory(source: Node, target: Node) -> bool:
+    """Return whether a source is the target itself. Such a write does nothing, even for read-only memory."""
+    if source.memory is None or source.memory is not target.memory or source.dtype != target.dtype:
         return False
-    return same_elements(*(View(n.shape, n.strides, n.offset) for n in (value, target)))
+    return same_elements(*(View(n.shape, n.strides, n.offset) for n in (source, target)))
 
 
 def make_view(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:
-    """Make an array that looks at the memory of another, which has been computed."""
-    made = view_leaf(array._node, *view)
-    if dtype is not None and dtype is not made.dtype:
-        made.dtype = dtype
-        made.sig = leaf_signature(dtype)
-    return _seen(array, made)
+    """Make a view of an evaluated array's memory."""
+    view_node = view_leaf(array._node, *view)
+    if dtype is not None and dtype is not view_node.dtype:
+        view_node.dtype = dtype
+        view_node.sig = leaf_signature(dtype)
+    return _wrap_view(array, view_node)
 
 
 def view_at(array: DeviceArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> DeviceArray:
-    """Make an array of the same dtype that looks at the memory of another, which has been computed."""
-    return _seen(array, view_leaf(array._node, shape, strides, offset))
+    """Make a view of an evaluated array's memory with the same dtype."""
+    return _wrap_view(array, view_leaf(array._node, shape, strides, offset))
 
 
-def _seen(array: DeviceArray, made: Node) -> DeviceArray:
-    """Wrap a new leaf that looks at the memory of an array."""
-    memory = made.memory
+def _wrap_view(array: DeviceArray, view_node: Node) -> DeviceArray:
+    """Wrap a new leaf on an array's memory, and register it as a view of the memory."""
+    memory = view_node.memory
     assert memory is not None
-    if not memory.shared:  # what `share_with_host` has to tell, should that come to pass
+    if not memory.shared:  # `share_with_host` marks these views as EAGER
         views = memory.views
         if views is None:
-            views = _first_of(memory)
-        views.append(ref(made))
+            views = _view_list(memory)
+        views.append(ref(view_node))
         prune_views(views)
-        if memory.shared:  # by another thread, since
-            made.flags |= EAGER
-    return wrap(made, array if array._base is None else array._base)
+        if memory.shared:  # another thread has shared the memory
+            view_node.flags |= EAGER
+    return wrap(view_node, array if array._base is None else array._base)
 
 
-def _first_of(memory: Memory) -> Views:
+def _view_list(memory: Memory) -> Views:
     with graph_lock:
         if memory.views is None:
             memory.views = Views()
@@ -96,12 +96,12 @@ def prune_views(views: Views) -> None:
 
 
 def transform_view(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
-    """Apply a function of `clarray._engine.expr.view` to an array."""
+    """View an array through a function of `clarray._engine.expr.view`."""
     return make_view(array, function(view_of(array), *args))
 
 
 def read_only(array: DeviceArray) -> DeviceArray:
-    """A view through which nothing can be written."""
+    """Return a read-only view of an array."""
     view = make_view(array, view_of(array))
     view._node.flags |= READONLY
     return view

@@ -1,6 +1,6 @@
-"""Calls that write to an argument: one hold of the device's lock, and ndarrays as targets.
+"""Calls that write to an argument: under the device's lock, and with ndarrays as targets.
 
-clarray computes what is written to an ndarray, and the result lies in the ndarray's own memory:
+clarray computes results that are written to an ndarray, in the ndarray's own memory:
 
 np.add(a, x, out=a)  --  the ndarray is the host's  -->  the device's array on the same memory, or a copy of it
                                                               |
@@ -17,36 +17,36 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clarray._core.conversion import asnumpy
-from clarray._core.device_array import DeviceArray, hold_for, no_number, wrap
+from clarray._core.device_array import DeviceArray, hold_for, mark_0d_array, wrap
 from clarray._core.host_data import data_dtype, share, upload
-from clarray._core.operands import Manner, first_device_array, manner_of
+from clarray._core.operands import OperandProtocol, first_device_array, operand_protocol
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import MASKED
 from clarray._engine.ops.dtypes import is_device_dtype
 from clarray._engine.runtime import Device, current_device
 
-__all__ = ["host_outputs", "one_hold", "write_to_host"]
+__all__ = ["host_outputs", "with_device_lock", "write_to_host"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def one_hold(name: str) -> Callable[[Function], Function]:
+def with_device_lock(name: str) -> Callable[[Function], Function]:
     """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
 
-    It also holds the lock if the first argument is a pending selection, as the call may read what that selects from.
+    It also holds the lock if the first argument is a pending selection, because the call may read its source.
 
     Parameters
     ----------
     name : str
-        The argument that is written; see `hold_for`.
+        Name of the argument that the call writes to. See `hold_for`.
     """
 
     def decorate(function: Function) -> Function:
-        at = [*signature(function).parameters].index(name)
+        position = [*signature(function).parameters].index(name)
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
+            target = kwargs.get(name) if name in kwargs or len(args) <= position else args[position]
             if type(target) is tuple and len(target) == 1:
                 (target,) = target
             if target is None and args and _is_selection(args[0]):
@@ -54,7 +54,7 @@ def one_hold(name: str) -> Callable[[Function], Function]:
             if target is None:
                 return function(*args, **kwargs)
             if isinstance(target, np.ndarray):
-                targets = host_outputs(target)  # through `call` again, which holds the lock for their stand-ins
+                targets = host_outputs(target)  # calls `call` again with device arrays, and then takes the lock
                 return write_to_host(call, targets, args, kwargs) if targets else function(*args, **kwargs)
             with hold_for(target, *args, *kwargs.values()):
                 return function(*args, **kwargs)
@@ -69,29 +69,31 @@ def _is_selection(value: Any) -> bool:
 
 
 def host_outputs(out: Any) -> tuple[np.ndarray, ...]:
-    """Return the ndarrays among a call's outputs, if clarray may write to all of them; NumPy computes other dtypes."""
-    listed = out if isinstance(out, tuple) else (out,)
-    targets = tuple(x for x in listed if isinstance(x, np.ndarray) and manner_of(type(x)) is Manner.PLAIN)
+    """Return the ndarrays among a call's outputs if clarray may write to all of them. NumPy computes other dtypes."""
+    outputs = out if isinstance(out, tuple) else (out,)
+    targets = tuple(
+        x for x in outputs if isinstance(x, np.ndarray) and operand_protocol(type(x)) is OperandProtocol.CONVERT
+    )
     return targets if all(is_device_dtype(x.dtype) for x in targets) else ()
 
 
 def write_to_host(
     function: Callable[..., Any], targets: tuple[np.ndarray, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function of clarray's that writes to ndarrays.
+    """Call a function of clarray that writes to ndarrays.
 
     Parameters
     ----------
     function : callable
     targets : tuple of ndarray
-        What it writes to; each is among its arguments, or in a tuple or list there.
+        The outputs. Each is an argument, or is in a tuple or list among the arguments.
     args, kwargs
-        Its arguments.
+        The arguments.
 
     Returns
     -------
     object
-        What the function returns, with the ndarrays themselves.
+        The function's result, with the ndarrays in place of device arrays.
 
     Raises
     ------
@@ -104,17 +106,17 @@ def write_to_host(
     device = current_device() if array is None else array.device
     stand_ins = [_StandIn(target, device) for target in targets]
 
-    def given(value: Any) -> Any:
-        return _replaced(value, stand_ins)
+    def substituted(argument: Any) -> Any:
+        return _substitute(argument, stand_ins)
 
-    result = function(*map(given, args), **{name: given(value) for name, value in kwargs.items()})
-    for each in stand_ins:
-        each.finish()
-    return _restored(result, stand_ins)
+    returned = function(*map(substituted, args), **{name: substituted(argument) for name, argument in kwargs.items()})
+    for stand_in in stand_ins:
+        stand_in.finish()
+    return _restore(returned, stand_ins)
 
 
 class _StandIn:
-    """A device array in place of an ndarray that is written to."""
+    """A device array that replaces an ndarray as the output of a call."""
 
     def __init__(self, target: np.ndarray, device: Device) -> None:
         self.target = target
@@ -122,7 +124,7 @@ class _StandIn:
         self._is_copy = node is None
         if node is None:
             node = upload(target, data_dtype(target.dtype, device), device)
-        self.array = no_number(wrap(node))
+        self.array = mark_0d_array(wrap(node))
 
     def finish(self) -> None:
         """Wait until the elements are in the ndarray's memory."""
@@ -133,20 +135,24 @@ class _StandIn:
             self.array.device.synchronize()
 
 
-def _replaced(value: Any, stand_ins: list[_StandIn]) -> Any:
-    """Return an argument with the device arrays for the ndarrays, and copies of other views of their memory."""
-    if isinstance(value, np.ndarray):
-        for each in stand_ins:
-            if each.target is value:
-                return each.array
-        return value.copy() if any(np.may_share_memory(value, each.target) for each in stand_ins) else value
-    if type(value) in (tuple, list):
-        return type(value)(_replaced(x, stand_ins) for x in value)
-    return value
+def _substitute(argument: Any, stand_ins: list[_StandIn]) -> Any:
+    """Replace the output ndarrays in an argument by device arrays, and other views of their memory by copies."""
+    if isinstance(argument, np.ndarray):
+        for stand_in in stand_ins:
+            if stand_in.target is argument:
+                return stand_in.array
+        return (
+            argument.copy()
+            if any(np.may_share_memory(argument, stand_in.target) for stand_in in stand_ins)
+            else argument
+        )
+    if type(argument) in (tuple, list):
+        return type(argument)(_substitute(x, stand_ins) for x in argument)
+    return argument
 
 
-def _restored(result: Any, stand_ins: list[_StandIn]) -> Any:
-    """Return a result with the ndarrays for the device arrays in their place."""
-    if type(result) is tuple:
-        return tuple(_restored(x, stand_ins) for x in result)
-    return next((each.target for each in stand_ins if each.array is result), result)
+def _restore(returned: Any, stand_ins: list[_StandIn]) -> Any:
+    """Replace the device arrays in a result by the output ndarrays."""
+    if type(returned) is tuple:
+        return tuple(_restore(x, stand_ins) for x in returned)
+    return next((stand_in.target for stand_in in stand_ins if stand_in.array is returned), returned)

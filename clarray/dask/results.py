@@ -20,7 +20,7 @@ import numpy as np
 from dask.callbacks import Callback
 
 from clarray import DeviceArray, broadcast_to
-from clarray._core.device_array import is_number
+from clarray._core.device_array import is_scalar
 
 __all__ = ["arrays_within", "compact", "compute", "nbytes", "watch_executor", "watch_tasks"]
 
@@ -115,7 +115,7 @@ def compact(result: Any) -> Any:
     own_bytes, memory = nbytes(result), result.evaluate()._node.memory
     if memory is None or memory.nbytes < max(2 * own_bytes, MIN_COMPACTED_BYTES):
         return result
-    if is_number(result):
+    if is_scalar(result):
         return result.reshape(1).copy()[0]
     unrepeated = (
         result[tuple(slice(None) if stride else slice(1) for stride in result.strides)] if own_bytes else result

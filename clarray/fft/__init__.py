@@ -9,7 +9,7 @@ import sys as _sys
 
 import numpy.fft as _numpys
 
-from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
+from clarray._core.host_fallback import add_host_fallbacks as _add_host_fallbacks
 from clarray._core.public_names import publish_names as _publish_names
 from clarray.fft.helpers import fftfreq, fftshift, ifftshift, rfftfreq
 from clarray.fft.transforms import (
@@ -51,5 +51,5 @@ __all__ = [
 ]
 
 # NumPy's functions of frequencies take no dtype.
-_serve_host_dtypes(_sys.modules[__name__], _numpys, [name for name in __all__ if not name.endswith("fftfreq")])
+_add_host_fallbacks(_sys.modules[__name__], _numpys, [name for name in __all__ if not name.endswith("fftfreq")])
 _publish_names(_sys.modules[__name__], __all__)

@@ -11,11 +11,11 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target
+from clarray._core.device_array import DeviceArray, check_target
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
@@ -46,7 +46,7 @@ _TO_REAL = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform along an axis.
 
@@ -85,7 +85,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `fft`. The parameters are as in `fft`.
 
@@ -105,7 +105,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform of real values. The parameters are as in `fft`.
 
@@ -124,7 +124,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `rfft`. Further parameters are as in `fft`.
 
@@ -150,7 +150,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the transform of a signal with Hermitian symmetry, which is real. The parameters are as in `irfft`.
 
@@ -171,7 +171,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `hfft`. The parameters are as in `rfft`.
 
@@ -193,7 +193,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform along several axes.
 
@@ -228,7 +228,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `fftn`. The parameters are as in `fftn`.
 
@@ -248,7 +248,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform real values along several axes: `rfft` along the last, then `fft` along the others; see `fftn`.
 
@@ -267,7 +267,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `rfftn`; see `fftn` for the parameters.
 
@@ -289,7 +289,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform along the last two axes. The parameters are as in `fftn`.
 
@@ -310,7 +310,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, o
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `fft2`: `ifftn` along the last two axes. The parameters are as in `fftn`.
 
@@ -330,7 +330,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the transform of real values along the last two axes: `rfftn`. The parameters are as in `fftn`.
 
@@ -349,7 +349,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `rfft2`: `irfftn` along the last two axes. The parameters are as in `fftn`.
 
@@ -432,7 +432,7 @@ def _extents_and_axes(
     s = list(s)
     if axes is None:
         if requested is not None:
-            callers.warn(
+            callers.warn_user(
                 "`axes` should not be `None` if `s` is given: pass the axes that `s` is for", DeprecationWarning
             )
         axes = range(-len(s), 0)
@@ -440,7 +440,7 @@ def _extents_and_axes(
     if len(s) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
     if None in s:
-        callers.warn("None in `s` is deprecated: pass the extent, or -1", DeprecationWarning)
+        callers.warn_user("None in `s` is deprecated: pass the extent, or -1", DeprecationWarning)
     if inverse_real and (requested is None or s[-1] is None):
         s[-1] = (shape[axes[-1]] - 1) * 2
     return [shape[axis] if n is None or n == -1 else n for n, axis in zip(s, axes, strict=True)], axes
@@ -450,7 +450,7 @@ def _store_in_out(out: Any, transform: DeviceArray) -> DeviceArray:
     """Store a transform in `out` with a ufunc's checks, or return the transform if `out` is None."""
     if out is None:
         return transform
-    checked_target(out, "return arrays must be of DeviceArray type, not {}")
+    check_target(out, "return arrays must be of DeviceArray type, not {}")
     if out.shape != transform.shape:
         raise ValueError("output array has wrong shape.")
     if not np.can_cast(transform.dtype, out.dtype, "same_kind"):

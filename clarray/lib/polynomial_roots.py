@@ -185,7 +185,7 @@ def polyfit(
     solution, residuals, rank, singular = lstsq(powers, values, rcond)
     coefficients = (solution.T / scale).T
     if rank != order and not full:
-        callers.warn("Polyfit may be poorly conditioned", RankWarning)
+        callers.warn_user("Polyfit may be poorly conditioned", RankWarning)
     if full:
         return coefficients, residuals, rank, singular, rcond
     if not cov:

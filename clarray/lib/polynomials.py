@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import creation, creation_like, ufunc_calls
-from clarray._core.composing import applied
+from clarray._core.composing import apply_ufunc
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.operands import scalar_node
@@ -109,7 +109,7 @@ def polyval(p: Any, x: Any) -> Any:
     array = as_array(x, device_of_operands((x, p)))
     value = start = scalar_node(0, array.dtype)
     for coefficient_node in _coefficient_operands(p):
-        value = applied(np.add, applied(np.multiply, value, array._node), coefficient_node)
+        value = apply_ufunc(np.add, apply_ufunc(np.multiply, value, array._node), coefficient_node)
         if value.cost > build.COST_LIMIT:
             evaluate(value)
     values: DeviceArray = creation_like.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)

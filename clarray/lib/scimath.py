@@ -14,7 +14,7 @@ import numpy as np
 from clarray._core import ufunc_calls
 from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
-from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
+from clarray._core.host_fallback import add_host_fallbacks as _add_host_fallbacks
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 
@@ -268,4 +268,4 @@ def arctanh(x: Any) -> DeviceArray:
     return _call(np.arctanh, _in_domain(x, -1, 1))
 
 
-_serve_host_dtypes(_sys.modules[__name__], np.lib.scimath, __all__)
+_add_host_fallbacks(_sys.modules[__name__], np.lib.scimath, __all__)

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
-from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
+from clarray._core.host_fallback import add_host_fallbacks as _add_host_fallbacks
 from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.overlap import extent
 from clarray._engine.expr.view import View, as_shape, check_size, contiguous
@@ -161,4 +161,4 @@ def sliding_window_view(
     return windowed if writeable else read_only(windowed)
 
 
-_serve_host_dtypes(_sys.modules[__name__], np.lib.stride_tricks, __all__)
+_add_host_fallbacks(_sys.modules[__name__], np.lib.stride_tricks, __all__)

@@ -16,7 +16,7 @@ import sys as _sys
 import numpy.linalg as _numpys
 from numpy.linalg import LinAlgError
 
-from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
+from clarray._core.host_fallback import add_host_fallbacks as _add_host_fallbacks
 from clarray.linalg.factorizations import (
     cholesky,
     det,
@@ -84,4 +84,4 @@ __all__ = [
     "vector_norm",
 ]
 
-_serve_host_dtypes(_sys.modules[__name__], _numpys, __all__)
+_add_host_fallbacks(_sys.modules[__name__], _numpys, __all__)

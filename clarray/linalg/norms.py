@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from clarray._core.composing import applied
+from clarray._core.composing import apply_ufunc
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
@@ -225,15 +225,15 @@ def _vector_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
     elif isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     elif ord == np.inf:
-        norms = reductions.max(wrap(applied(np.absolute, node)), axes, keepdims=keepdims, initial=0)
+        norms = reductions.max(wrap(apply_ufunc(np.absolute, node)), axes, keepdims=keepdims, initial=0)
     elif ord == -np.inf:
-        norms = reductions.min(wrap(applied(np.absolute, node)), axes, keepdims=keepdims)
+        norms = reductions.min(wrap(apply_ufunc(np.absolute, node)), axes, keepdims=keepdims)
     elif ord == 0:
         norms = reductions.count_nonzero(array, axes, keepdims=keepdims)
     elif ord == 1:
-        norms = _sum(applied(np.absolute, _widened(node)), axes, keepdims)
+        norms = _sum(apply_ufunc(np.absolute, _widened(node)), axes, keepdims)
     else:
-        powers = applied(np.power, applied(np.absolute, _widened(node)), float(ord))
+        powers = apply_ufunc(np.power, apply_ufunc(np.absolute, _widened(node)), float(ord))
         norms = _sum(powers, axes, keepdims) ** (1 / float(ord))
     return _as_real(norms, array)
 
@@ -253,7 +253,7 @@ def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
-    sums = _sum(applied(np.absolute, _widened(array._node)), (summed,), True)
+    sums = _sum(apply_ufunc(np.absolute, _widened(array._node)), (summed,), True)
     extrema = (
         reductions.max(sums, other, keepdims=True, initial=0)
         if ord > 0

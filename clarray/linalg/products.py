@@ -13,7 +13,7 @@ from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number
 from clarray._numpy.creation import sequences
 from clarray._numpy.manipulation import shapes
@@ -274,7 +274,7 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 # Chains of products ---------------------------------------------------------------------------
 
 
-@one_hold("out")
+@with_device_lock("out")
 def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> DeviceArray:
     """Multiply several matrices in the order that needs the fewest multiplications.
 

@@ -11,7 +11,7 @@ import sys as _sys
 from typing import Any as _Any
 
 from clarray._core.absent_names import absent as _absent
-from clarray._core.own_frames import serve_boundaries as _serve_boundaries
+from clarray._core.own_frames import add_boundaries as _add_boundaries
 from clarray.ndimage.derivatives import (
     gaussian_gradient_magnitude,
     gaussian_laplace,
@@ -63,7 +63,7 @@ __all__ = [
     "uniform_filter1d",
 ]
 
-_serve_boundaries(_sys.modules[__name__], __all__)
+_add_boundaries(_sys.modules[__name__], __all__)
 
 
 def __getattr__(name: str) -> _Any:

@@ -104,7 +104,7 @@ def resolve_target(output: Any, x: DeviceArray, *, complex_: bool = False) -> Ta
     if isinstance(output, type | np.dtype):
         dtype = np.dtype(output)
         if complex_ and dtype.kind != "c":
-            callers.warn("promoting specified output dtype to complex", UserWarning)
+            callers.warn_user("promoting specified output dtype to complex", UserWarning)
             dtype = np.promote_types(dtype, np.complex64)
         return Target(device_dtype(dtype, x.device), None)
     if isinstance(output, str):

@@ -166,7 +166,7 @@ def maximum_filter1d(
 
 def _warn_if_size_is_ignored(size: Any, footprint: Any) -> None:
     if size is not None and footprint is not None:
-        callers.warn("ignoring size because footprint is set", UserWarning)
+        callers.warn_user("ignoring size because footprint is set", UserWarning)
 
 
 def _expand_footprint(

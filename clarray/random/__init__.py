@@ -8,7 +8,7 @@
 
 import sys as _sys
 
-from clarray._core.own_frames import serve_boundaries as _serve_boundaries
+from clarray._core.own_frames import add_boundaries as _add_boundaries
 from clarray.random import legacy
 from clarray.random.bit_generator import Philox4x32, SeedSequence
 from clarray.random.generator import Generator, default_rng
@@ -18,4 +18,4 @@ Philox = Philox4x32
 
 __all__ = ["Generator", "Philox", "Philox4x32", "SeedSequence", "default_rng", *legacy.__all__]
 
-_serve_boundaries(_sys.modules[__name__], __all__)
+_add_boundaries(_sys.modules[__name__], __all__)

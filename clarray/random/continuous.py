@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import Source, apply
 from clarray.random.single_numbers import with_prefetched_scalars
@@ -25,7 +25,7 @@ class Continuous(Source):
     """
 
     @with_prefetched_scalars
-    @one_hold("out")
+    @with_device_lock("out")
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw normal numbers with mean 0 and standard deviation 1.
 
@@ -137,7 +137,7 @@ class Continuous(Source):
         return draw.result(apply("exp", draw.normal() * sigma + mean, draw.dtype))
 
     @with_prefetched_scalars
-    @one_hold("out")
+    @with_device_lock("out")
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
     ) -> DeviceArray:

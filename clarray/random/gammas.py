@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray.random.draws import Draw, Number, Source, apply
 from clarray.random.single_numbers import with_prefetched_scalars
 
@@ -20,7 +20,7 @@ class Gammas(Source):
     """Draw gamma variates, and numbers computed from them; parameters as in `Continuous`."""
 
     @with_prefetched_scalars
-    @one_hold("out")
+    @with_device_lock("out")
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw numbers from the gamma distribution with scale 1.
 

@@ -16,7 +16,7 @@ from clarray._engine.expr.node import Shape, index
 from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import current_device
-from clarray._numpy.kernels.base import run_now
+from clarray._numpy.kernels.base import run_snippet
 from clarray.random import nodes
 from clarray.random.draws import (
     FLOAT64,
@@ -177,7 +177,7 @@ class Multivariate(Source):
             creation.array(np.ascontiguousarray(table))._node,
         ]
         if size:
-            run_now(current_device(), snippet, operands, [target], shape)
+            run_snippet(current_device(), snippet, operands, [target], shape)
         return target
 
     def dirichlet(self, alpha: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
@@ -331,5 +331,5 @@ def _covariance_factor(covariance: Any, check_valid: str, tol: float, method: st
         message = "covariance is not symmetric positive-semidefinite."
         if check_valid == "raise":
             raise ValueError(message)
-        callers.warn(message, RuntimeWarning)
+        callers.warn_user(message, RuntimeWarning)
     return (u * np.sqrt(values)).T.astype(dtype)

@@ -12,10 +12,10 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import creation
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, hold_for, no_number, wrap
+from clarray._core.device_array import DeviceArray, hold_for, mark_0d_array, wrap
 from clarray._core.own_frames import with_boundaries
 from clarray._core.sequences import holds_arrays
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.ops.dtypes import is_device_dtype
 from clarray._numpy.indexing.gathering import take, take_along_axis
 from clarray._numpy.reduction.scans import cumsum
@@ -114,7 +114,7 @@ class Orders(Uniform):
             raise TypeError(f"'{type(x).__name__}' object does not support item assignment")
         x[:] = [x[k] for k in self._random_order(count).tolist()]
 
-    @one_hold("out")
+    @with_device_lock("out")
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> DeviceArray:
         """Return a copy whose elements along an axis are in random order, independently in each line.
 
@@ -266,7 +266,7 @@ def entries(x: Any, on_host: bool = False) -> Any:
 
 def take_entries(array: Any, order: DeviceArray, axis: int) -> Any:
     """Return entries of an array, on the device or on the host as the array."""
-    return no_number(take(array, order, axis)) if isinstance(array, DeviceArray) else array.take(order.get(), axis)
+    return mark_0d_array(take(array, order, axis)) if isinstance(array, DeviceArray) else array.take(order.get(), axis)
 
 
 def _single_entry(array: Any, number: int, axis: int) -> Any:

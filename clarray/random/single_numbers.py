@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, no_number
+from clarray._core.device_array import DeviceArray, mark_0d_array
 from clarray.random.bit_generator import STREAM_BLOCKS, Philox4x32, State
 from clarray.random.nodes import Start
 
@@ -134,7 +134,7 @@ def with_prefetched_scalars(method: Method) -> Method:
             kwargs = {n: value for n, value in kwargs.items() if value is not None or n not in ("size", "out")}
             if "size" in kwargs or "out" in kwargs:
                 array = method(self, *args, **kwargs)
-                return no_number(array) if type(array) is DeviceArray else array
+                return mark_0d_array(array) if type(array) is DeviceArray else array
             keyword_arguments = *kwargs.values(), *kwargs
         dtype = kwargs.get("dtype", standard)
         arguments = (*args, *keyword_arguments) if keyword_arguments else args

@@ -10,7 +10,7 @@ from clarray._core import creation, ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
 from clarray._core.own_frames import with_boundaries
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node, Shape
 from clarray._engine.ops.dtypes import DTYPES
@@ -26,7 +26,7 @@ class Uniform(Source):
     """Draw uniform numbers and bytes."""
 
     @with_prefetched_scalars
-    @one_hold("out")
+    @with_device_lock("out")
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw floats from the uniform distribution over [0, 1).
 

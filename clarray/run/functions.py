@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import on_host
+from clarray._core.fallback import run_on_host
 from clarray._core.host_policy import config
 from clarray._engine.runtime import profiling
 from clarray.run.scalars import as_host_number, as_program_result
@@ -125,7 +125,7 @@ class Function:
 
     def _on_host(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = ".".join(self._path)
-        result = as_host_number(on_host(name, self._theirs, args, kwargs))
+        result = as_host_number(run_on_host(name, self._theirs, args, kwargs))
         if profiling.state.recorder is not None:
             reasons.setdefault((profiling.caller(), name), reason)
         return result

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import on_host
+from clarray._core.fallback import run_on_host
 from clarray._core.host_policy import config
 from clarray.run.functions import FALLBACK_ERRORS
 from clarray.run.scalars import as_host_number
@@ -47,7 +47,7 @@ def _with_fallback(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
             if type(result) is not DeviceArray or not issubclass(result.__class__, np.generic):
                 return result
             return result if _is_own(sys._getframe(1)) else as_host_number(result)
-        return as_host_number(on_host(f"numpy.ndarray.{name}", numpys, (self, *args), kwargs))
+        return as_host_number(run_on_host(f"numpy.ndarray.{name}", numpys, (self, *args), kwargs))
 
     return call
 

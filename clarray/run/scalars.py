@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from clarray._core.conversion import asnumpy, numpy_scalar
-from clarray._core.device_array import DeviceArray, is_number
-from clarray._core.fallback import mapped
+from clarray._core.device_array import DeviceArray, is_scalar
+from clarray._core.fallback import map_sequence
 from clarray._engine.expr.node import MASKED
 
 __all__ = ["as_host_number", "as_ndarrays", "as_program_result"]
@@ -19,13 +19,13 @@ __all__ = ["as_host_number", "as_ndarrays", "as_program_result"]
 def as_host_number(value: Any) -> Any:
     """Convert a pending number to NumPy's scalar, alone or in a tuple or list. Return other values unchanged."""
     if type(value) is DeviceArray:
-        return numpy_scalar(value._node) if value.__class__ is not DeviceArray and is_number(value) else value
-    return mapped(as_host_number, value)
+        return numpy_scalar(value._node) if value.__class__ is not DeviceArray and is_scalar(value) else value
+    return map_sequence(as_host_number, value)
 
 
 def as_ndarrays(value: Any) -> Any:
     """Convert a device array to an ndarray, alone or in a tuple or list. Return other values unchanged."""
-    return asnumpy(value) if isinstance(value, DeviceArray) else mapped(as_ndarrays, value)
+    return asnumpy(value) if isinstance(value, DeviceArray) else map_sequence(as_ndarrays, value)
 
 
 def as_program_result(value: Any, operands: tuple[Any, ...]) -> Any:

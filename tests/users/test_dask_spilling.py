@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._core.device_array import is_number
+from clarray._core.device_array import is_scalar
 from clarray._engine.runtime import current_device
 
 pytest.importorskip("dask.array")
@@ -108,7 +108,7 @@ def test_a_small_part_does_not_keep_the_whole(part: Any) -> None:
     x = clarray.arange(65536.0).reshape(256, 256).evaluate()
     found, expected = results.compact(part(x)), part(x)
     assert (found.dtype, found.shape, found.tolist()) == (expected.dtype, expected.shape, expected.tolist())
-    assert is_number(found) == is_number(expected)
+    assert is_scalar(found) == is_scalar(expected)
     assert found._node.memory.nbytes == results.nbytes(expected)
 
 

@@ -1,4 +1,4 @@
-"""Arrays in files, NumPy's formats: host memory stands between a file and a device."""
+"""Arrays in files of NumPy's formats. Every read and write passes through host memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from clarray._engine.ops.dtypes import dtype_row, is_device_dtype
 __all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]
 
 
-def _on_device(found: Any) -> Any:
-    """An array of numbers on the current device; anything else as it is."""
-    if isinstance(found, np.ndarray) and is_device_dtype(found.dtype):
-        # a mapped file is shared where the device can read it there
-        return asarray(found) if isinstance(found, np.memmap) else array(found)
-    return found
+def _to_device(loaded: Any) -> Any:
+    """Copy a loaded array to the current device. Return objects of other types and dtypes unchanged."""
+    if isinstance(loaded, np.ndarray) and is_device_dtype(loaded.dtype):
+        # a device that works in host memory reads the mapped file in place
+        return asarray(loaded) if isinstance(loaded, np.memmap) else array(loaded)
+    return loaded
 
 
-def _as_asked(found: Any) -> Any:
-    """Move an array that was read from text to the device. Only the caller can have asked for a byte order."""
-    if isinstance(found, np.ndarray) and not found.dtype.isnative:
-        dtype_row(found.dtype)  # raises
-    return _on_device(found)
+def _text_to_device(loaded: Any) -> Any:
+    """Move an array that was read from text to the device, or raise if the caller's dtype has a foreign byte order."""
+    if isinstance(loaded, np.ndarray) and not loaded.dtype.isnative:
+        dtype_row(loaded.dtype)  # raises
+    return _to_device(loaded)
 
 
 class Archive(Mapping[str, Any]):
@@ -61,7 +61,7 @@ class Archive(Mapping[str, Any]):
         return repr(self._host)
 
     def __getitem__(self, name: str) -> Any:
-        return _on_device(self._host[name])
+        return _to_device(self._host[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._host)
@@ -87,7 +87,7 @@ class _Attributes:
         self._archive = archive
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_archive" or name not in self._archive.files:  # of a copy that has only begun it is not there
+        if name == "_archive" or name not in self._archive.files:  # `copy` asks before it sets _archive
             raise AttributeError(name)
         return self._archive[name]
 
@@ -121,8 +121,8 @@ def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:
     >>> clarray.load(BytesIO(file.getvalue()))
     array([0, 1, 2])
     """
-    found = np.load(file, mmap_mode, **kwargs)
-    return Archive(found) if hasattr(found, "files") else _on_device(found)
+    loaded = np.load(file, mmap_mode, **kwargs)
+    return Archive(loaded) if hasattr(loaded, "files") else _to_device(loaded)
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
@@ -195,10 +195,10 @@ def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: A
     np.savez_compressed(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
 
 
-def _members(named: dict[str, Any], allow_pickle: bool) -> dict[str, Any]:
-    """Return the keyword arguments for NumPy. Before 2.1 it takes `allow_pickle` for an array."""
-    forbidden = {} if allow_pickle else {"allow_pickle": False}
-    return forbidden | {name: asnumpy(value) for name, value in named.items()}
+def _members(arrays: dict[str, Any], allow_pickle: bool) -> dict[str, Any]:
+    """Return the keyword arguments for NumPy. NumPy before 2.1 stores `allow_pickle` as an array."""
+    pickle_argument = {} if allow_pickle else {"allow_pickle": False}
+    return pickle_argument | {name: asnumpy(value) for name, value in arrays.items()}
 
 
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N803 - NumPy's name
@@ -244,9 +244,9 @@ def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
     array([[1., 2.],
            [3., 4.]])
     """
-    found = np.loadtxt(fname, *args, **kwargs)
+    parsed = np.loadtxt(fname, *args, **kwargs)
     # with ``unpack=True`` there may be one array for each column
-    return [_as_asked(one) for one in found] if isinstance(found, list) else _as_asked(found)
+    return [_text_to_device(column) for column in parsed] if isinstance(parsed, list) else _text_to_device(parsed)
 
 
 def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
@@ -269,8 +269,8 @@ def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
     array([[1., 2.],
            [3., 0.]])
     """
-    found: DeviceArray = _as_asked(np.genfromtxt(fname, *args, **kwargs))
-    return found
+    table: DeviceArray = _text_to_device(np.genfromtxt(fname, *args, **kwargs))
+    return table
 
 
 def fromfile(

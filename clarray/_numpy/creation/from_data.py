@@ -1,4 +1,4 @@
-"""Arrays from what is no array: functions of the position, iterators, buffers, text."""
+"""Arrays from functions of the coordinates, iterators, buffers and text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.construction import of_buffer
+from clarray._core.construction import from_buffer
 from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray
 from clarray._engine.ops.dtypes import DTYPES
@@ -77,8 +77,8 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     >>> clarray.fromiter((i * i for i in range(4)), int)
     array([0, 1, 4, 9])
     """
-    made = np.fromiter(iter, dtype, count)
-    return asarray(made) if made.dtype in DTYPES else made  # type: ignore[return-value]
+    host_array = np.fromiter(iter, dtype, count)
+    return asarray(host_array) if host_array.dtype in DTYPES else host_array  # type: ignore[return-value]
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> DeviceArray:
@@ -112,7 +112,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     >>> clarray.frombuffer(bytes(range(4)), clarray.uint8).tolist()
     [0, 1, 2, 3]
     """
-    return of_buffer(np.frombuffer(buffer, dtype, count, offset))
+    return from_buffer(np.frombuffer(buffer, dtype, count, offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, like: Any = None) -> DeviceArray:

@@ -1,4 +1,4 @@
-"""Arrays of which something is required: a layout, memory of their own, finite values."""
+"""Conversion to arrays with required properties: a memory layout, ownership, finite values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clarray._numpy.reduction.reductions import all as every
 
 __all__ = ["asarray_chkfinite", "isfortran", "require"]
 
-_LETTERS = {
+_FLAG_LETTERS = {
     "C": "C",
     "C_CONTIGUOUS": "C",
     "CONTIGUOUS": "C",
@@ -84,16 +84,16 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> clarray.require(x, requirements="C").flags.c_contiguous
     True
     """
-    wanted = {_LETTERS[name.upper()] for name in requirements or ()}
-    if {"C", "F"} <= wanted:
+    letters = {_FLAG_LETTERS[name.upper()] for name in requirements or ()}
+    if {"C", "F"} <= letters:
         raise ValueError('Cannot specify both "C" and "F" order')
-    order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    order = "F" if "F" in letters else "C" if "C" in letters else "A"
     refuse_subclass(a)
-    made = asarray(a, dtype, order)
-    flags = made.flags
-    if ("W" in wanted and not flags.writeable) or ("O" in wanted and not flags.owndata):
-        made = array(made, order=order)
-    return made
+    converted = asarray(a, dtype, order)
+    flags = converted.flags
+    if ("W" in letters and not flags.writeable) or ("O" in letters and not flags.owndata):
+        converted = array(converted, order=order)
+    return converted
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> DeviceArray:
@@ -122,7 +122,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> De
     >>> clarray.asarray_chkfinite([1.0, 2.0])
     array([1., 2.])
     """
-    made = asarray(a, dtype, order)
-    if made.dtype.kind in "fc" and not bool(every(np.isfinite(made))):
+    converted = asarray(a, dtype, order)
+    if converted.dtype.kind in "fc" and not bool(every(np.isfinite(converted))):
         raise ValueError("array must not contain infs or NaNs")
-    return made
+    return converted

@@ -1,4 +1,4 @@
-"""Values that follow from their position: NumPy's numerical ranges, and unit matrices."""
+"""Numerical ranges, unit matrices and coordinate grids: values that are functions of their position."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.callers import without_lost_parts
-from clarray._core.creation import as_array, asarray, device_for, plain_order, zeros
+from clarray._core.callers import drop_imaginary
+from clarray._core.creation import as_array, asarray, check_new_order, device_for, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
 from clarray._core.operands import weak_type
@@ -26,22 +26,22 @@ from clarray._numpy.manipulation.shapes import expand_dims, moveaxis
 
 __all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace", "meshgrid"]
 
-# Below this NumPy makes the values faster than a kernel is launched.
-SMALL = 1 << 12
+# Up to this length, NumPy computes the values faster than a kernel is launched.
+HOST_LENGTH = 1 << 12
 
 
-def _positions(shape: tuple[int, ...], steps: tuple[int, ...], first: int = 0) -> DeviceArray:
-    """Grow ``first + sum(position * steps)`` in int64, a value that needs no memory."""
+def _affine_index(shape: tuple[int, ...], steps: tuple[int, ...], first: int = 0) -> DeviceArray:
+    """Return the pending int64 array ``first + sum(position * steps)``. It needs no memory."""
     return wrap(nodes.index(shape, steps, np.dtype(np.int64), first))
 
 
-def _converted(array: DeviceArray, dtype: np.dtype, device: Any) -> DeviceArray:
-    """Convert an array, and compute it at once for a given device, because pending work takes the current one."""
-    made = wrap(ufunc_calls.cast(array._node, dtype))
+def _cast_on(array: DeviceArray, dtype: np.dtype, device: Any) -> DeviceArray:
+    """Cast an array, and evaluate it at once if `device` is given: pending work runs on the current device."""
+    converted = wrap(ufunc_calls.cast(array._node, dtype))
     if device is not None:
         with use_device(device):
-            evaluate(made._node)
-    return made
+            evaluate(converted._node)
+    return converted
 
 
 def arange(
@@ -82,57 +82,57 @@ def arange(
     >>> clarray.arange(2, 11, 3).tolist()
     [2, 5, 8]
     """
-    on = device_for(device)
-    # NumPy would ask an array for a float, which a complex number is not
+    target = device_for(device)
+    # NumPy would call float() on an array, which fails for complex numbers
     start, stop, step = (x.get() if isinstance(x, DeviceArray) else x for x in (start, stop, step))
     if dtype is not None:
-        device_dtype(dtype, on)
+        device_dtype(dtype, target)
     if start is None and stop is None:
         raise TypeError("arange() requires stop to be specified.")
     if stop is None:
         start, stop = None, start
-    numbers = (0 if start is None else start, stop, 1 if step is None else step)
-    # elsewhere than in host memory an upload costs more than counting in a kernel
-    counted = not on.capabilities.host_memory and _are_plain(numbers, dtype)
-    long = _long_range(*numbers, dtype, 0 if counted else SMALL)
-    if long is None:
-        given = np.arange(0 if start is None else start, stop, step, dtype=dtype)
-        made = upload(given, data_dtype(given.dtype, on), on)
-        if given.size and given.dtype.kind in "iu":
-            low, high = sorted((int(given[0]), int(given[-1])))
-            remember(made, low, high, apart=high + 1 if low >= 0 else None)
-        return wrap(made)
-    first, second, size = long
-    wanted = device_dtype(first.dtype, on)
-    if wanted.kind in "iu":
-        gap = int(second) - int(first)
-        return _converted(_positions((size,), (gap,), int(first)), wanted, device)
-    work = wide_dtype(wanted)
-    count = wrap(ufunc_calls.cast(_positions((size,), (1,))._node, work))
+    bounds = (0 if start is None else start, stop, 1 if step is None else step)
+    # on a device with its own memory, an upload costs more than a kernel that counts
+    by_kernel = not target.capabilities.host_memory and _are_small_integers(bounds, dtype)
+    kernel_range = _kernel_range(*bounds, dtype, 0 if by_kernel else HOST_LENGTH)
+    if kernel_range is None:
+        host_values = np.arange(0 if start is None else start, stop, step, dtype=dtype)
+        uploaded = upload(host_values, data_dtype(host_values.dtype, target), target)
+        if host_values.size and host_values.dtype.kind in "iu":
+            low, high = sorted((int(host_values[0]), int(host_values[-1])))
+            remember(uploaded, low, high, apart=high + 1 if low >= 0 else None)
+        return wrap(uploaded)
+    first, second, size = kernel_range
+    out_dtype = device_dtype(first.dtype, target)
+    if out_dtype.kind in "iu":
+        stride = int(second) - int(first)
+        return _cast_on(_affine_index((size,), (stride,), int(first)), out_dtype, device)
+    work = wide_dtype(out_dtype)
+    count = wrap(ufunc_calls.cast(_affine_index((size,), (1,))._node, work))
     step = work.type(second) - work.type(first)
-    return _converted(count * step + work.type(first), wanted, device)
+    return _cast_on(count * step + work.type(first), out_dtype, device)
 
 
-def _are_plain(numbers: tuple[Any, ...], dtype: Any) -> bool:
-    """Whether a range is one of integers that are far from the ends of their dtype."""
-    plain = all(type(x) is int and -(2**30) < x < 2**30 for x in numbers)
-    return plain and (dtype is None or np.dtype(dtype) in (np.int32, np.int64))
+def _are_small_integers(bounds: tuple[Any, ...], dtype: Any) -> bool:
+    """Return whether the bounds and the step are integers far from the ends of their dtype."""
+    small = all(type(x) is int and -(2**30) < x < 2**30 for x in bounds)
+    return small and (dtype is None or np.dtype(dtype) in (np.int32, np.int64))
 
 
-def _long_range(
+def _kernel_range(
     start: Any, stop: Any, step: Any, dtype: Any, shortest: int
 ) -> tuple[np.generic, np.generic, int] | None:
-    """Give the first two values and the length of a range worth a kernel, longer than `shortest`, else None."""
-    numbers = (start, stop, step)
-    if not all(isinstance(x, int | float | np.integer | np.floating) for x in numbers) or not step:
+    """Return the first two values and the length of a range longer than `shortest`, or None for other ranges."""
+    bounds = (start, stop, step)
+    if not all(isinstance(x, int | float | np.integer | np.floating) for x in bounds) or not step:
         return None
     length = (stop - start) / step
     if not shortest < length < 2**62:
         return None
-    wanted = np.dtype(dtype or np.result_type(*(np.asarray(x).dtype for x in numbers)))
-    if wanted.kind not in "iuf":
+    out_dtype = np.dtype(dtype or np.result_type(*(np.asarray(x).dtype for x in bounds)))
+    if out_dtype.kind not in "iuf":
         return None
-    first, second = np.array([start, start + step]).astype(wanted)
+    first, second = np.array([start, start + step]).astype(out_dtype)
     return first, second, math.ceil(length)
 
 
@@ -182,50 +182,50 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
-        made, spacing = _between(start, stop, num, endpoint, dtype, axis, device)
-        return (made, spacing) if retstep else made
-    on = device_for(device)
-    computed = _dtype_on_host(dtype, start, stop)
-    values, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=computed, axis=axis)
-    values = values if dtype is None else without_lost_parts(values, np.dtype(dtype))
-    wanted = data_dtype(values.dtype, on) if dtype is None else device_dtype(dtype, on)
-    made = wrap(upload(values, wanted, on))
-    return (made, step) if retstep else made
+        samples, spacing = _linspace_on_device(start, stop, num, endpoint, dtype, axis, device)
+        return (samples, spacing) if retstep else samples
+    target = device_for(device)
+    host_dtype = _host_dtype(dtype, start, stop)
+    values, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=host_dtype, axis=axis)
+    values = values if dtype is None else drop_imaginary(values, np.dtype(dtype))
+    out_dtype = data_dtype(values.dtype, target) if dtype is None else device_dtype(dtype, target)
+    samples = wrap(upload(values, out_dtype, target))
+    return (samples, step) if retstep else samples
 
 
-def _dtype_on_host(dtype: Any, *ends: Any) -> Any:
-    """Return the dtype in which NumPy computes: None, its own choice, if `dtype` would discard imaginary parts."""
+def _host_dtype(dtype: Any, *ends: Any) -> Any:
+    """Return the `dtype` argument for NumPy: None, for NumPy's choice, if `dtype` would discard imaginary parts."""
     discards = dtype is not None and np.dtype(dtype).kind == "f" and any(map(np.iscomplexobj, ends))
     return None if discards else dtype
 
 
-def _device_of(ends: tuple[Any, ...]) -> Device:
+def _first_device(ends: tuple[Any, ...]) -> Device:
     return next(x.device for x in ends if isinstance(x, DeviceArray))
 
 
-def _between(
+def _linspace_on_device(
     start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int, device: Any
 ) -> tuple[DeviceArray, Any]:
-    """`linspace` between ends that are on the device, step by step as NumPy rounds it."""
+    """Compute `linspace` between ends on the device, in NumPy's order of operations, so that it rounds alike."""
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
-    on = device_for(device) if device is not None else _device_of((start, stop))
-    first, last = (as_array(x, on) for x in (start, stop))
-    kinds = (given if weak_type(given) is not None else x.dtype for given, x in ((start, first), (stop, last)))
-    floating = np.result_type(*kinds)
+    target = device_for(device) if device is not None else _first_device((start, stop))
+    first, last = (as_array(x, target) for x in (start, stop))
+    end_types = (end if weak_type(end) is not None else x.dtype for end, x in ((start, first), (stop, last)))
+    floating = np.result_type(*end_types)
     if floating.kind not in "fc":
         floating = np.dtype(np.float64)
     first, last = (x.astype(floating, copy=False) for x in (first, last))
-    wanted = floating if dtype is None else np.dtype(dtype)
-    gaps = count - 1 if endpoint else count
+    out_dtype = floating if dtype is None else np.dtype(dtype)
+    intervals = count - 1 if endpoint else count
     width = last - first
-    values = arange(count, dtype=floating, device=on).reshape(-1, *(1,) * width.ndim)
+    values = arange(count, dtype=floating, device=target).reshape(-1, *(1,) * width.ndim)
     step: Any = np.nan
-    if gaps > 0:
-        step = width / gaps
-        flat = bool((step == 0).any())  # the width may be too small to be divided
-        values = values / gaps * width if flat else values * step
+    if intervals > 0:
+        step = width / intervals
+        underflows = bool((step == 0).any())  # a quotient is zero although the width may not be
+        values = values / intervals * width if underflows else values * step
     else:
         values = values * width
     values = values + first
@@ -233,9 +233,9 @@ def _between(
         values[-1, ...] = last
     if axis != 0:
         values = moveaxis(values, 0, axis)
-    if wanted.kind in "iu":
+    if out_dtype.kind in "iu":
         values = ufunc_calls.call(np.floor, (values,))
-    return values.astype(wanted, copy=False), step
+    return values.astype(out_dtype, copy=False), step
 
 
 def logspace(
@@ -273,21 +273,21 @@ def logspace(
     array([   1.,   10.,  100., 1000.])
     """
     if any(isinstance(x, DeviceArray) for x in (start, stop, base)):
-        if np.ndim(base):  # it counts as an end does: all three are broadcast, and the values lie along another axis
+        if np.ndim(base):  # all three are broadcast, and the samples get their own axis
             ndim = max(map(np.ndim, (start, stop, base)))
-            start, stop, base = (_with_axes(x, ndim) for x in (start, stop, base))
+            start, stop, base = (_prepend_axes(x, ndim) for x in (start, stop, base))
         exponents: DeviceArray = linspace(start, stop, num, endpoint, axis=axis, device=device)
         if np.ndim(base):
             base = expand_dims(as_array(base, exponents.device), axis)
-        found: DeviceArray = ufunc_calls.call(np.power, (base, exponents))
-        return found if dtype is None else found.astype(dtype, copy=False)
-    values = np.logspace(start, stop, num, endpoint, base, _dtype_on_host(dtype, start, stop, base), axis)
-    return _kept_as(values, dtype, device)
+        powers: DeviceArray = ufunc_calls.call(np.power, (base, exponents))
+        return powers if dtype is None else powers.astype(dtype, copy=False)
+    values = np.logspace(start, stop, num, endpoint, base, _host_dtype(dtype, start, stop, base), axis)
+    return _upload_values(values, dtype, device)
 
 
-def _with_axes(value: Any, ndim: int) -> Any:
-    """An array with axes of one element in front, so that it has as many."""
-    array = value if isinstance(value, DeviceArray) else np.asarray(value)
+def _prepend_axes(end: Any, ndim: int) -> Any:
+    """Return the array with axes of length 1 in front, `ndim` axes in all."""
+    array = end if isinstance(end, DeviceArray) else np.asarray(end)
     return array[(None,) * (ndim - array.ndim)]
 
 
@@ -326,37 +326,37 @@ def geomspace(
     array([1., 2., 4., 8.])
     """
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
-        return _between_powers(start, stop, operator.index(num), endpoint, dtype, axis, device)
-    values = np.geomspace(start, stop, num, endpoint, _dtype_on_host(dtype, start, stop), axis)
-    return _kept_as(values, dtype, device)
+        return _geomspace_on_device(start, stop, operator.index(num), endpoint, dtype, axis, device)
+    values = np.geomspace(start, stop, num, endpoint, _host_dtype(dtype, start, stop), axis)
+    return _upload_values(values, dtype, device)
 
 
-def _kept_as(values: np.ndarray, dtype: Any, device: Any) -> DeviceArray:
-    """Return what the host has computed as an array of a dtype; its own when None."""
-    values = values if dtype is None else without_lost_parts(values, np.dtype(dtype))
+def _upload_values(values: np.ndarray, dtype: Any, device: Any) -> DeviceArray:
+    """Upload values that the host has computed, cast to `dtype` unless it is None."""
+    values = values if dtype is None else drop_imaginary(values, np.dtype(dtype))
     return asarray(values, dtype, device=device, copy=True)
 
 
-def _between_powers(
+def _geomspace_on_device(
     start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, axis: int, device: Any
 ) -> DeviceArray:
-    """`geomspace` between ends that are on the device: the first end's sign or direction, times powers of ten."""
-    on = device_for(device) if device is not None else _device_of((start, stop))
-    first, last = broadcast_arrays(as_array(start, on), as_array(stop, on))
+    """Compute `geomspace` between ends on the device: the first end's sign or direction, times powers of ten."""
+    target = device_for(device) if device is not None else _first_device((start, stop))
+    first, last = broadcast_arrays(as_array(start, target), as_array(stop, target))
     if (first == 0).any() or (last == 0).any():
         raise ValueError("Geometric sequence cannot include zero")
     floating = np.result_type(first.dtype, last.dtype, float(count), np.zeros((), dtype))
     first, last = first.astype(floating), last.astype(floating)
     sign = ufunc_calls.call(np.sign, (first,))
     first, last = first / sign, last / sign
-    powers = [ufunc_calls.call(np.log10, (x,)) for x in (first, last)]
-    values = logspace(powers[0], powers[1], count, endpoint, 10.0, floating)
+    exponents = [ufunc_calls.call(np.log10, (x,)) for x in (first, last)]
+    values = logspace(exponents[0], exponents[1], count, endpoint, 10.0, floating)
     if count > 0:
         values[0] = first
         if count > 1 and endpoint:
             values[-1] = last
-    found: DeviceArray = moveaxis(values * sign, 0, axis)
-    return found if dtype is None else found.astype(dtype, copy=False)
+    samples: DeviceArray = moveaxis(values * sign, 0, axis)
+    return samples if dtype is None else samples.astype(dtype, copy=False)
 
 
 # Matrices -----------------------------------------------------------------------------------------
@@ -409,17 +409,17 @@ def eye(
     array([[1, 0, 0],
            [0, 1, 0]])
     """
-    on = device_for(device)
+    target = device_for(device)
     rows = as_count(N)
     columns = rows if M is None else as_count(M)
-    wanted = device_dtype(dtype, on)
+    out_dtype = device_dtype(dtype, target)
     if k >= columns:  # compared before it is read as an integer, as NumPy does
-        return zeros((rows, columns), wanted, order, device=on)
-    made = wrap(new_leaf(on, (rows, columns), wanted, plain_order(order)))
-    shape = made.shape
-    ones_at = _positions(shape, (-1, 1)) == operator.index(k)
-    ufunc_calls.assign(made, ones_at._node)
-    return made
+        return zeros((rows, columns), out_dtype, order, device=target)
+    matrix = wrap(new_leaf(target, (rows, columns), out_dtype, check_new_order(order)))
+    shape = matrix.shape
+    on_diagonal = _affine_index(shape, (-1, 1)) == operator.index(k)
+    ufunc_calls.assign(matrix, on_diagonal._node)
+    return matrix
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.creation import operand_array, zeros
-from clarray._core.device_array import DeviceArray, checked_target, wrap
+from clarray._core.device_array import DeviceArray, check_target, wrap
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import contiguous
@@ -119,7 +119,7 @@ def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
     >>> x.tolist()
     [[5, 0], [0, 5]]
     """
-    checked_target(a, "argument 1 of fill_diagonal must be a clarray array, not {}")
+    check_target(a, "argument 1 of fill_diagonal must be a clarray array, not {}")
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) != 1:
@@ -188,7 +188,7 @@ def warn_of_no_integer(*values: Any) -> None:
     """Warn of the first extent or diagonal that is no integer, as NumPy does from 2.5 on."""
     kind = next((type(x).__name__ for x in values if not _is_integer(x)), None) if callers.NUMPY_2_5 else None
     if kind is not None:
-        callers.warn(
+        callers.warn_user(
             f"Cannot convert {kind} safely to an integer. "
             "This will raise an error in future versions (Deprecated NumPy 2.5)",
             DeprecationWarning,

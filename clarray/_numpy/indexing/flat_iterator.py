@@ -174,7 +174,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     def _selected(self, mask: Any) -> Any:
         if not mask.ndim:
-            callers.warn(
+            callers.warn_user(
                 "0-dimensional boolean index of a flat iterator: the first element, or none", DeprecationWarning
             )
             return 0 if mask else as_array(np.arange(0), self._array.device)

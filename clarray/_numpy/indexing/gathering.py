@@ -9,10 +9,10 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, empty, wrap
+from clarray._core.device_array import DeviceArray, check_target, empty, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.evaluate import evaluate
@@ -162,7 +162,7 @@ def check_mode(mode: Any) -> str:
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take elements, or slices along an axis, at given positions.
 
@@ -240,7 +240,7 @@ def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
 
 def check_is_array(out: Any) -> None:
     """Refuse an output that is no array on the device."""
-    checked_target(out, "output must be an array")
+    check_target(out, "output must be an array")
 
 
 def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
@@ -368,7 +368,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     >>> x.tolist()
     [[9, 2], [3, 9]]
     """
-    checked_target(arr, "argument 1 of put_along_axis must be a clarray array, not {}")
+    check_target(arr, "argument 1 of put_along_axis must be a clarray array, not {}")
     view_of(arr)
     arr.check_writeable()
     leaf = arr._node
@@ -410,7 +410,7 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     >>> x.tolist()
     [5, 0, 0, 7]
     """
-    checked_target(a, "argument 1 must be a clarray array, not {}")
+    check_target(a, "argument 1 must be a clarray array, not {}")
     view_of(a)
     a.check_writeable()
     mode = check_mode(mode)

@@ -244,9 +244,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
 
 def _along(number: Node, extent: int, step: int, outermost: bool) -> DeviceArray:
     """The position along one axis of elements that are in bounds."""
-    found = number if step == 1 else composing.applied(np.floor_divide, number, step)
+    found = number if step == 1 else composing.apply_ufunc(np.floor_divide, number, step)
     if not outermost:
-        found = composing.applied(np.remainder, found, extent)
+        found = composing.apply_ufunc(np.remainder, found, extent)
     return wrap(ufunc_calls.ascontiguous(found)) if found.memory is not None else ufunc_calls.evaluate_if_eager(found)
 
 
@@ -303,15 +303,15 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     for one, n, step, way in zip(given, extents, steps, modes, strict=True):
         wide = ufunc_calls.cast(one, _INT64)
         if way == "raise":
-            outside = composing.applied(
-                np.logical_or, composing.applied(np.less, wide, 0), composing.applied(np.greater_equal, wide, n)
+            outside = composing.apply_ufunc(
+                np.logical_or, composing.apply_ufunc(np.less, wide, 0), composing.apply_ufunc(np.greater_equal, wide, n)
             )
-            wrong = outside if wrong is None else composing.applied(np.logical_or, wrong, outside)
+            wrong = outside if wrong is None else composing.apply_ufunc(np.logical_or, wrong, outside)
         elif way == "wrap":
-            wide = composing.applied(np.remainder, wide, n)
+            wide = composing.apply_ufunc(np.remainder, wide, n)
         else:
-            wide = composing.applied(np.minimum, composing.applied(np.maximum, wide, 0), n - 1)
-        number = composing.applied(np.add, composing.applied(np.multiply, wide, step), number)
+            wide = composing.apply_ufunc(np.minimum, composing.apply_ufunc(np.maximum, wide, 0), n - 1)
+        number = composing.apply_ufunc(np.add, composing.apply_ufunc(np.multiply, wide, step), number)
     if wrong is not None and bool(wrap(wrong).any()):
         raise ValueError("invalid entry in coordinates array")
     return asarray(number, _INT64) if not given else ufunc_calls.evaluate_if_eager(number)

@@ -52,7 +52,7 @@ class _Range:
         """Grow its numbers along an axis."""
         places = ufunc_calls.cast(positions_along(axis, self.count, ndim), dtype)
         start, step = dtype.type(self.start), dtype.type(self.step)
-        return composing.applied(np.add, composing.applied(np.multiply, places, step), start)
+        return composing.apply_ufunc(np.add, composing.apply_ufunc(np.multiply, places, step), start)
 
 
 class _Grid:

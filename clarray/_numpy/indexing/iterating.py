@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import mapped
+from clarray._core.fallback import map_sequence
 
 __all__ = ["nditer", "nested_iters"]
 
@@ -22,7 +22,7 @@ def in_host_memory(value: Any) -> Any:
         copied = asnumpy(value)
         copied.flags.writeable = shared  # what is written to a copy would be lost
         return copied
-    return mapped(in_host_memory, value)
+    return map_sequence(in_host_memory, value)
 
 
 def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:

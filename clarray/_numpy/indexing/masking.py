@@ -10,9 +10,9 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
-from clarray._core.device_array import DeviceArray, checked_target, wrap
+from clarray._core.device_array import DeviceArray, check_target, wrap
 from clarray._core.views import view_of
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.evaluate import evaluate, positions
@@ -48,7 +48,7 @@ def _truth(a: Any) -> DeviceArray:
     return wrap(ufunc_calls.cast(as_array(a)._node, _BOOL))
 
 
-@one_hold("out")
+@with_device_lock("out")
 def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None) -> DeviceArray:
     """Take the elements, or the slices along an axis, for which a condition is true.
 
@@ -267,7 +267,7 @@ def argwhere(a: Any) -> DeviceArray:
 
 
 def _target(arr: Any, name: str) -> DeviceArray:
-    array = checked_target(arr, f"argument 1 of {name} must be a clarray array, not {{}}")
+    array = check_target(arr, f"argument 1 of {name} must be a clarray array, not {{}}")
     view_of(array)
     array.check_writeable()
     return array

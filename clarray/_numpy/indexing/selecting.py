@@ -13,9 +13,9 @@ import numpy as np
 from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, operand_array
 from clarray._core.creation_like import empty_like
-from clarray._core.device_array import DeviceArray, no_number, wrap
+from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
@@ -93,7 +93,7 @@ def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
         return nonzero(condition)
     if x is _NO or y is _NO:
         raise ValueError("either both or neither of x and y should be given")
-    return no_number(chosen(condition, x, y))
+    return mark_0d_array(chosen(condition, x, y))
 
 
 def chosen(condition: Any, x: Any, y: Any) -> DeviceArray:
@@ -164,14 +164,14 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
         found = _node(0, dtype, device)  # no element takes it
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.where(condition, _node(choice, dtype, device), found)
-    return no_number(ufunc_calls.in_order(found, "C"))
+    return mark_0d_array(ufunc_calls.in_order(found, "C"))
 
 
 _MOST_CHOICES = 63
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take each element from one of several arrays, which an array of indices selects.
 
@@ -220,7 +220,7 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     number = _bent(given, len(choices), check_mode(mode))
     found = values[-1]
     for at in reversed(range(len(values) - 1)):
-        here = composing.applied(np.equal, number, scalar_node(at, number.dtype))
+        here = composing.apply_ufunc(np.equal, number, scalar_node(at, number.dtype))
         found = composing.where(here, values[at], found)
     if len(values) == 1:
         found = ufunc_calls.broadcast(found, shape)
@@ -236,17 +236,17 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
     """Numbers of choices as int64, those of none made some by the mode."""
     wide = ufunc_calls.cast(given._node, np.dtype(np.int64))
     if mode == "wrap":
-        return composing.applied(np.remainder, wide, count)
+        return composing.apply_ufunc(np.remainder, wide, count)
     if mode == "clip":
-        return composing.applied(np.minimum, composing.applied(np.maximum, wide, 0), count - 1)
-    below, above = (composing.applied(f, wide, n) for f, n in ((np.less, 0), (np.greater_equal, count)))
-    if bool(wrap(composing.applied(np.logical_or, below, above)).any()):
+        return composing.apply_ufunc(np.minimum, composing.apply_ufunc(np.maximum, wide, 0), count - 1)
+    below, above = (composing.apply_ufunc(f, wide, n) for f, n in ((np.less, 0), (np.greater_equal, count)))
+    if bool(wrap(composing.apply_ufunc(np.logical_or, below, above)).any()):
         raise ValueError("invalid entry in choice array")
     return wide
 
 
 @recorded_growth(operands=3)
-@one_hold("out")
+@with_device_lock("out")
 def clip(
     a: Any,
     min: Any = None,
@@ -308,7 +308,7 @@ def clip(
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
     """Round to a given number of decimals. Halves round to the nearest even digit.
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, device_array, small_indexing, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, runs_other_code, wrap
-from clarray._core.elements import NUMBERS, host_element, known_element, put_element
+from clarray._core.device_array import DeviceArray, is_numpy_scalar, is_writeable, may_run_user_code, wrap
+from clarray._core.elements import NUMBERS, constant_element, host_element, put_element
 from clarray._core.host_data import upload
-from clarray._core.operands import STRONG, array_node, has_pythons_bits, scalar_node
-from clarray._core.small_operands import ELSEWHERE
-from clarray._core.views import is_itself, make_view, view_at, view_of
-from clarray._core.writes import one_hold
+from clarray._core.operands import STRONG, array_node, is_exact_in_python, scalar_node
+from clarray._core.small_operands import NOT_COMPUTED
+from clarray._core.views import is_same_memory, make_view, view_at, view_of
+from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.indexing import index, index_plainly, is_basic
@@ -66,7 +66,7 @@ def getitem(array: DeviceArray, key: Any) -> Any:
             number = host_element(node, found[2]) if node.shape else None
             if number is not None:
                 return number
-            value = known_element(node, found[2])
+            value = constant_element(node, found[2])
             if value is not None:
                 return wrap(value)
     return _getitem(array, key)
@@ -78,7 +78,7 @@ def _getitem(array: DeviceArray, key: Any) -> Any:
         whole = _whole_mask(array, key._node)
         if whole is None or whole.size <= _SELECTED:
             few = small_indexing.picked(array, key)
-            if few is not ELSEWHERE:
+            if few is not NOT_COMPUTED:
                 return few
         if whole is not None or _names_rows(array, key._node):
             return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
@@ -92,8 +92,8 @@ def _getitem(array: DeviceArray, key: Any) -> Any:
         if not found.shape and not _has_ellipsis(key):
             return _element_value(part, at_hand=bool(array.shape) and not by_numbers)
         return part
-    few = ELSEWHERE if type(key) is DeviceArray else small_indexing.picked(array, key)
-    if few is not ELSEWHERE:
+    few = NOT_COMPUTED if type(key) is DeviceArray else small_indexing.picked(array, key)
+    if few is not NOT_COMPUTED:
         return few
     mask = _mask_of(array, key)
     if mask is None:
@@ -115,8 +115,8 @@ def _element_value(element: DeviceArray, at_hand: bool) -> Any:
     number = host_element(leaf, leaf.offset) if at_hand else None
     if number is not None:
         return number
-    value = known_element(leaf, leaf.offset)
-    return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(leaf)) if value is None else wrap(value)
+    value = constant_element(leaf, leaf.offset)
+    return ufunc_calls.evaluate_if_eager(ufunc_calls.copied_value(leaf)) if value is None else wrap(value)
 
 
 def _whole_mask(array: DeviceArray, key: Node) -> Node | None:
@@ -183,7 +183,7 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Write a value, converted and broadcast as NumPy does, to the elements of a key, under one hold of the lock."""
     if type(value) in NUMBERS and _set_plainly(array, key, value):  # in one step, which holds the lock itself
         return
-    if runs_other_code(value) or runs_other_code(key):
+    if may_run_user_code(value) or may_run_user_code(key):
         _set(array, key, value)
         return
     with array.device.lock:  # from reading the operands to the launch that stores
@@ -207,7 +207,7 @@ def _set_plainly(array: DeviceArray, key: Any, value: Any) -> bool:
 def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
     """Write to elements of a leaf where that needs nothing but a launch, or less; False where nothing has been done."""
     if type(value) in STRONG:
-        value = _as_pythons(callers.without_lost_parts(value, node.dtype), node.dtype)
+        value = _as_pythons(callers.drop_imaginary(value, node.dtype), node.dtype)
     kind = type(value)
     if kind in NUMBERS:
         if not shape:
@@ -231,7 +231,7 @@ def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
         return True
     if given.memory is None:
         return False
-    if not is_itself(given, target):  # else what `a[key] += b` ends with
+    if not is_same_memory(given, target):  # else what `a[key] += b` ends with
         write(target, given)
     return True
 
@@ -295,7 +295,7 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
         return
     if type(key) is not DeviceArray and small_indexing.put(array, key, value):
         return
-    if is_numpys_scalar(value):
+    if is_numpy_scalar(value):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
     mask = _mask_of(array, key)
     if mask is None:
@@ -320,7 +320,7 @@ def _store(target: DeviceArray, value: Any) -> None:
     node = _value_node(value, leaf.dtype, target)
     if type(value) in (list, tuple) and len(node.shape) > len(leaf.shape):
         np.zeros(leaf.shape, leaf.dtype)[...] = value  # NumPy refuses it, unlike an array of these axes
-    if is_itself(node, leaf):
+    if is_same_memory(node, leaf):
         return  # what `a[key] += b` ends with, as it does in `_put`
     node = _fitted(node, leaf.shape)
     made = ufunc_calls.convert(node, leaf.dtype)
@@ -341,13 +341,13 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
         return array_node(np.asarray(value), target.device)  # of a masked array its elements, as NumPy writes them
     if isinstance(value, np.complexfloating | np.ndarray):
-        value = callers.without_lost_parts(value, dtype)
+        value = callers.drop_imaginary(value, dtype)
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
     if host.ndim == 0:
         cell = np.empty((), dtype)
         cell[...] = value
         element = cell[()]
-        return scalar_node(element, dtype) if has_pythons_bits(element) else upload(cell, dtype, target.device)
+        return scalar_node(element, dtype) if is_exact_in_python(element) else upload(cell, dtype, target.device)
     return array_node(np.asarray(host, dtype), target.device)
 
 
@@ -448,7 +448,7 @@ captured_setitem = recorded_writes(references["setitem"])
 
 
 @recorded_writes
-@one_hold("dst")
+@with_device_lock("dst")
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Copy the elements of one array to another one, or only to the elements that a mask selects.
 
@@ -478,9 +478,9 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     >>> x.tolist()
     [7, 0, 7]
     """
-    device_array.checked_target(dst, "copyto() argument 1 must be a clarray array, not {}")
+    device_array.check_target(dst, "copyto() argument 1 must be a clarray array, not {}")
     mask = None if where is True else ufunc_calls.mask_node(where, dst.device)
-    if mask is None and isinstance(src, DeviceArray) and is_itself(src._node, dst._node):
+    if mask is None and isinstance(src, DeviceArray) and is_same_memory(src._node, dst._node):
         return  # before NumPy asks whether it may be written
     dst.check_writeable()
     if not isinstance(src, DeviceArray) and not np.ndim(src):

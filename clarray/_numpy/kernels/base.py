@@ -1,4 +1,4 @@
-"""What every kernel of the user's has, and how its parts become nodes of an expression."""
+"""Base class of user kernels: their parts become snippets and nodes of an expression."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from clarray._engine.runtime import Device
 from clarray._engine.runtime.includes import note_of
 from clarray._numpy.kernels.arguments import (
     Call,
-    Declared,
     Signature,
+    TypedParameters,
     Types,
-    checked,
-    declared,
-    dtype_of,
+    check_snippet,
+    parameter_dtype,
+    resolve_type,
     shape_argument,
-    type_named,
+    typed_parameters,
 )
 
 __all__ = [
     "Kernel",
-    "finished",
-    "given",
-    "identity_value",
-    "into",
-    "one_output",
-    "positions",
-    "run_now",
-    "spread",
-    "text_of",
+    "apply_post_map",
+    "write_or_wrap",
+    "parse_identity",
+    "write_result",
+    "require_single_output",
+    "add_index_inputs",
+    "run_snippet",
+    "broadcast_node",
+    "check_c_text",
 ]
 
 _LONG = np.dtype(np.int64)
@@ -52,13 +52,13 @@ Shape = tuple[int, ...]
 
 
 class Kernel:
-    """What all kernels have: a name, parameters, a preamble."""
+    """The common parts of user kernels: name, parameters and preamble."""
 
     def __init__(self, in_params: str, out_params: str, name: str, preamble: str, reserved: tuple[str, ...]) -> None:
         self.name = check_kernel_name(name)
         self._signature = Signature.parse(name, in_params, out_params, reserved)
-        self._preamble = text_of(preamble, "preamble")
-        self._sound: dict[Any, Any] = {}
+        self._preamble = check_c_text(preamble, "preamble")
+        self._checked_snippets: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}{self._signature}>"
@@ -68,15 +68,15 @@ class Kernel:
         call: Call,
         part: str,
         text: str,
-        inputs: Declared,
-        outputs: Declared = (),
+        inputs: TypedParameters,
+        outputs: TypedParameters = (),
         result: np.dtype | None = None,
     ) -> Snippet:
-        """A part of the kernel at the call's dtypes, compiled once to see whether it can be."""
+        """Return a part of the kernel at the call's dtypes. The first call compiles it to find errors."""
         types = tuple(sorted(call.types.items()))
         key = (part, call.device, types, inputs)
-        found: Snippet | None = self._sound.get(key)
-        if found is None:
+        checked: Snippet | None = self._checked_snippets.get(key)
+        if checked is None:
             name = f"{self.name} {part}".strip()
             snippet = Snippet(
                 name=name,
@@ -87,15 +87,15 @@ class Kernel:
                 preamble=self._preamble_for(text),
                 result=result,
             )
-            found = self._sound[key] = checked(call.device, snippet, self.name)
-        return found
+            checked = self._checked_snippets[key] = check_snippet(call.device, snippet, self.name)
+        return checked
 
     def _preamble_for(self, text: str) -> str:
-        """Give the preamble with what it and a text include, so that kernels of another header are others."""
+        """Return the preamble with a note of the headers that it and `text` include, as part of the cache key."""
         return self._preamble + note_of(f"{self._preamble}\n{text}")
 
     def _shape(self, call: Call, size: Any) -> Shape:
-        """Over which positions the kernel runs: the inputs and outputs broadcast, or what ``size`` says."""
+        """Return the shape over which the kernel runs: that of the broadcast inputs and outputs, or ``size``."""
         signature = self._signature
         shapes = [n.shape for n, p in zip(call.nodes, signature.inputs, strict=True) if not p.raw]
         targets = [t for t, p in zip(call.targets, signature.outputs, strict=True) if not p.raw and t is not None]
@@ -105,8 +105,8 @@ class Kernel:
                     f"kernel {self.name!r}: size= is for kernels whose arrays are all raw; the others have a size"
                 )
             return shape_argument(size)
-        raw = any(p.raw for p in (*signature.inputs, *signature.outputs))
-        if not any(shapes) and not targets and (raw or not shapes):
+        has_raw = any(p.raw for p in (*signature.inputs, *signature.outputs))
+        if not any(shapes) and not targets and (has_raw or not shapes):
             raise ValueError(f"kernel {self.name!r}: no argument tells how many elements there are; give size=")
         shape = broadcast_shapes([*shapes, *(t.shape for t in targets)])
         for t in targets:
@@ -115,21 +115,21 @@ class Kernel:
         return shape
 
     def _mapped(self, call: Call, expression: str, result: np.dtype, size: Any) -> Node:
-        """The elements that enter a reduction or scan: pending, unless arrays are passed whole."""
+        """Return the elements that a reduction or scan combines. They are pending unless an input is raw."""
         signature = self._signature
-        inputs = declared(signature.inputs, call.types, signature)
-        whole = any(raw for _, _, raw in inputs)
+        inputs = typed_parameters(signature.inputs, call.types, signature)
+        has_raw = any(raw for _, _, raw in inputs)
         call.store_selections()
         shape = self._shape(Call(call.device, call.nodes, [None] * len(signature.outputs), call.types), size)
-        if not whole and len(inputs) == 1 and expression.strip() == inputs[0][0] and inputs[0][1] == result:
-            return call.nodes[0] if call.nodes[0].args or call.nodes[0].memory else spread(call.nodes[0], shape)
-        used, nodes = positions(expression, inputs, call.nodes, shape)
-        if not whole:
+        if not has_raw and len(inputs) == 1 and expression.strip() == inputs[0][0] and inputs[0][1] == result:
+            return call.nodes[0] if call.nodes[0].args or call.nodes[0].memory else broadcast_node(call.nodes[0], shape)
+        used, nodes = add_index_inputs(expression, inputs, call.nodes, shape)
+        if not has_raw:
             snippet = self._snippet(call, "map", expression, used, result=result)
-            return spread(build.nary(snippet_loop(snippet), tuple(nodes)), shape)
+            return broadcast_node(build.nary(snippet_loop(snippet), tuple(nodes)), shape)
         outputs = (("clarray_mapped", result, False),)
         snippet = self._snippet(call, "map", f"clarray_mapped = ({expression});", used, outputs)
-        return run_now(call.device, snippet, nodes, [None], shape)[0]._node
+        return run_snippet(call.device, snippet, nodes, [None], shape)[0]._node
 
     def _monoid(self, call: Call, expression: str, dtype: np.dtype, identity: Any) -> Monoid:
         operands = (("a", dtype, False), ("b", dtype, False))
@@ -140,68 +140,70 @@ class Kernel:
             raise ValueError(f"kernel {self.name!r}: {dtype} does not hold the identity {identity!r}")
         return snippet_monoid(self.name, snippet_loop(snippet), identity)
 
-    def _nothing(self, types: Types, identity: Any, dtype: np.dtype, shape: Shape) -> Node:
-        """The identity, repeated over a shape: what nothing is combined to."""
+    def _empty_reduction(self, types: Types, identity: Any, dtype: np.dtype, shape: Shape) -> Node:
+        """Return the reduction of no elements: the identity, broadcast to a shape."""
         if identity is None:
             raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
         if not isinstance(identity, CText):
             return ufunc_calls.full(scalar_node(identity, dtype), shape)
-        known = tuple(sorted(types.items()))
+        type_items = tuple(sorted(types.items()))
         inputs = ((SIZE, _LONG, False),)  # an operation has an operand
         snippet = Snippet(
             name=f"{self.name} identity",
             text=str(identity),
             inputs=inputs,
             outputs=(),
-            types=known,
+            types=type_items,
             preamble=self._preamble_for(str(identity)),
             result=dtype,
         )
-        return spread(build.nary(snippet_loop(snippet), (scalar_node(1, _LONG),)), shape)
+        return broadcast_node(build.nary(snippet_loop(snippet), (scalar_node(1, _LONG),)), shape)
 
-    def _state(self, call: Call, given: str | None) -> np.dtype:
-        """The dtype in which values are combined."""
+    def _state_dtype(self, call: Call, declared_type: str | None) -> np.dtype:
+        """Return the dtype in which values are combined."""
         signature = self._signature
-        if given is None:
-            return wide_dtype(dtype_of(signature.outputs[0], call.types, signature))
-        return type_named(given, call.types, f"kernel {self.name!r}: the state")
+        if declared_type is None:
+            return wide_dtype(parameter_dtype(signature.outputs[0], call.types, signature))
+        return resolve_type(declared_type, call.types, f"kernel {self.name!r}: the state")
 
 
-def text_of(value: Any, what: str) -> str:
-    """C text whose brackets close: what follows it in the source must not be taken for a part of it."""
-    if not isinstance(value, str):
-        raise TypeError(f"{what} must be a string of C, not {type(value).__name__}")
-    if "\0" in value:
-        raise ValueError(f"{what} holds a null character")
-    plain = re.sub(r"/\*.*?\*/|//[^\n]*|'[^'\n]*'|\"[^\"\n]*\"", " ", value, flags=re.DOTALL)
-    open_ = []
-    for character in plain:
+def check_c_text(text: Any, label: str) -> str:
+    """Return a C text. ValueError unless its brackets are balanced, so that it cannot extend into the code after it."""
+    if not isinstance(text, str):
+        raise TypeError(f"{label} must be a string of C, not {type(text).__name__}")
+    if "\0" in text:
+        raise ValueError(f"{label} holds a null character")
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|'[^'\n]*'|\"[^\"\n]*\"", " ", text, flags=re.DOTALL)
+    closers = []
+    for character in code:
         if character in "([{":
-            open_.append(_CLOSING[character])
-        elif character in ")]}" and (not open_ or open_.pop() != character):
-            raise ValueError(f"{what} closes a {character!r} that is not open")
-    if open_:
-        raise ValueError(f"{what} lacks a {open_[-1]!r}")
-    return value
+            closers.append(_CLOSING[character])
+        elif character in ")]}" and (not closers or closers.pop() != character):
+            raise ValueError(f"{label} closes a {character!r} that is not open")
+    if closers:
+        raise ValueError(f"{label} lacks a {closers[-1]!r}")
+    return text
 
 
-def positions(text: str, inputs: Declared, nodes: list[Node], shape: Shape) -> tuple[Declared, list[Node]]:
-    """Inputs with the position and the number of elements, where the text mentions them."""
-    more: list[tuple[str, Node]] = []
+def add_index_inputs(
+    text: str, inputs: TypedParameters, nodes: list[Node], shape: Shape
+) -> tuple[TypedParameters, list[Node]]:
+    """Append the element's position and the number of elements to the inputs if the text mentions them."""
+    added: list[tuple[str, Node]] = []
     if mentions(text, INDEX):
-        more.append((INDEX, index(shape, contiguous(shape), _LONG)))
-    if mentions(text, SIZE) or not (nodes or more):  # an operation has an operand
-        more.append((SIZE, scalar_node(math.prod(shape), _LONG)))
-    return (*inputs, *((name, _LONG, False) for name, _ in more)), [*nodes, *(node for _, node in more)]
+        added.append((INDEX, index(shape, contiguous(shape), _LONG)))
+    if mentions(text, SIZE) or not (nodes or added):  # an operation has an operand
+        added.append((SIZE, scalar_node(math.prod(shape), _LONG)))
+    return (*inputs, *((name, _LONG, False) for name, _ in added)), [*nodes, *(node for _, node in added)]
 
 
-def spread(node: Node, shape: Shape) -> Node:
-    """A node broadcast to a shape."""
+def broadcast_node(node: Node, shape: Shape) -> Node:
+    """Broadcast a node to a shape."""
     return node if node.shape == shape else ufunc_calls.broadcast(node, shape)
 
 
-def given(target: DeviceArray | None, node: Node) -> DeviceArray:
-    """A lazy result as a new array, or written to the one that was given."""
+def write_or_wrap(target: DeviceArray | None, node: Node) -> DeviceArray:
+    """Write a pending node to `target`, or wrap it as a new array if `target` is None."""
     if target is None:
         return ufunc_calls.evaluate_if_eager(node)
     target.check_writeable("output array is read-only")
@@ -209,53 +211,55 @@ def given(target: DeviceArray | None, node: Node) -> DeviceArray:
     return target
 
 
-def run_now(
+def run_snippet(
     device: Device, snippet: Snippet, nodes: list[Node], targets: list[DeviceArray | None], shape: Shape
 ) -> list[DeviceArray]:
-    """Run a snippet at once; outputs that were not given are new arrays."""
-    made = []
+    """Run a snippet at once and return its outputs. A target of None becomes a new array."""
+    outputs = []
     for target, (_, dtype, _) in zip(targets, snippet.outputs, strict=True):
         if target is None:
             memory = device.allocate(math.prod(shape) * dtype.itemsize)
             target = wrap(contiguous_leaf(memory, shape, dtype))
         target.check_writeable("output array is read-only")
-        made.append(target)
-    launchers.snippet.run(device, snippet, nodes, [evaluate(t._node) for t in made], shape)
-    return made
+        outputs.append(target)
+    launchers.snippet.run(device, snippet, nodes, [evaluate(t._node) for t in outputs], shape)
+    return outputs
 
 
-def one_output(signature: Signature) -> None:
-    """Raise ValueError unless there is one output that is not passed whole."""
+def require_single_output(signature: Signature) -> None:
+    """Raise ValueError unless the kernel has exactly one output, not raw."""
     if len(signature.outputs) != 1 or signature.outputs[0].raw:
         raise ValueError(f"kernel {signature.name!r}: out_params must be one output, not raw")
 
 
-def identity_value(value: Any) -> Any:
-    """A number, C text or None."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+def parse_identity(identity: Any) -> Any:
+    """Return an identity as a number, C text or None."""
+    if identity is None or (isinstance(identity, str) and not identity.strip()):
         return None
-    if not isinstance(value, str):
-        return value
-    for kind in (int, float):
+    if not isinstance(identity, str):
+        return identity
+    for number_type in (int, float):
         try:
-            return kind(value)
+            return number_type(identity)
         except ValueError:
             continue
-    return CText(text_of(value, "identity"))
+    return CText(check_c_text(identity, "identity"))
 
 
-def finished(kernel: Kernel, call: Call, text: str, node: Node, inputs: Declared, nodes: list[Node]) -> Node:
-    """What a statement makes of combined values, or these themselves in the output's dtype."""
-    outputs = declared(kernel._signature.outputs, call.types, kernel._signature)
+def apply_post_map(
+    kernel: Kernel, call: Call, text: str, node: Node, inputs: TypedParameters, nodes: list[Node]
+) -> Node:
+    """Apply the post_map statement to the combined values. An empty statement casts them to the output's dtype."""
+    outputs = typed_parameters(kernel._signature.outputs, call.types, kernel._signature)
     if not text.strip():
         return ufunc_calls.cast(node, outputs[0][1])
-    used, operands = positions(text, inputs, nodes, node.shape)
+    used, operands = add_index_inputs(text, inputs, nodes, node.shape)
     snippet = kernel._snippet(call, "post_map", text, used, outputs)
     return build.nary(snippet_loop(snippet), tuple(operands))
 
 
-def into(kernel: Kernel, target: DeviceArray | None, node: Node) -> DeviceArray:
-    """The result as a new array, or in the output that was given, which must have its shape."""
+def write_result(kernel: Kernel, target: DeviceArray | None, node: Node) -> DeviceArray:
+    """Write a node to `target` of the same shape, or wrap it as a new array if `target` is None."""
     if target is not None and target.shape != node.shape:
         raise ValueError(f"kernel {kernel.name!r}: the output has shape {target.shape}, where {node.shape} is computed")
-    return given(target, node)
+    return write_or_wrap(target, node)

@@ -18,20 +18,20 @@ from clarray._engine.ops.monoids import Monoid
 from clarray._engine.ops.snippets import INDEX, SIZE, mentions, snippet_loop
 from clarray._engine.runtime import Device
 from clarray._engine.writing import write
-from clarray._numpy.kernels.arguments import Declared, Types, bind, declared, dtype_of
+from clarray._numpy.kernels.arguments import TypedParameters, Types, bind, parameter_dtype, typed_parameters
 from clarray._numpy.kernels.base import (
     Kernel,
-    finished,
-    given,
-    identity_value,
-    into,
-    one_output,
-    positions,
-    run_now,
-    spread,
-    text_of,
+    add_index_inputs,
+    apply_post_map,
+    broadcast_node,
+    check_c_text,
+    parse_identity,
+    require_single_output,
+    run_snippet,
+    write_or_wrap,
+    write_result,
 )
-from clarray._numpy.reduction.reduce_calls import kept_shape, reduced
+from clarray._numpy.reduction.reduce_calls import build_reduction, reduced_shape
 
 __all__ = ["ElementwiseKernel", "ReductionKernel", "ScanKernel"]
 
@@ -88,8 +88,8 @@ class ElementwiseKernel(Kernel):
         self, in_params: str, out_params: str, operation: str, name: str = "elementwise_kernel", *, preamble: str = ""
     ) -> None:
         super().__init__(in_params, out_params, name, preamble, ())
-        self._loops: dict[Any, Any] = {}  # what calls with arrays alone took
-        self._operation = text_of(operation, "operation")
+        self._loops: dict[Any, Any] = {}  # loops by device and dtypes, for calls with arrays only
+        self._operation = check_c_text(operation, "operation")
 
     def __call__(self, *args: Any, size: Any = None, out: Any = None) -> Any:
         """Apply the kernel to arrays and scalars, which broadcast.
@@ -126,25 +126,25 @@ class ElementwiseKernel(Kernel):
                 return ufunc_calls.evaluate_if_eager(build.nary(loop, tuple(a._node for a in args)))
         call = bind(self._signature, args, out)
         signature = self._signature
-        inputs = declared(signature.inputs, call.types, signature)
-        outputs = declared(signature.outputs, call.types, signature)
+        inputs = typed_parameters(signature.inputs, call.types, signature)
+        outputs = typed_parameters(signature.outputs, call.types, signature)
         lazy = len(outputs) == 1 and not any(raw for _, _, raw in (*inputs, *outputs))
-        numbered = mentions(self._operation, INDEX) or mentions(self._operation, SIZE)
+        uses_position = mentions(self._operation, INDEX) or mentions(self._operation, SIZE)
         if any(n.flags & MASKED for n in call.nodes):
-            if lazy and not numbered and call.targets[0] is None and size is None:
+            if lazy and not uses_position and call.targets[0] is None and size is None:
                 snippet = self._snippet(call, "", self._operation, inputs, outputs)
                 return ufunc_calls.evaluate_if_eager(build.nary(snippet_loop(snippet), tuple(call.nodes)))
             call.store_selections()
         shape = self._shape(call, size)
-        used, nodes = positions(self._operation, inputs, call.nodes, shape)
+        used, nodes = add_index_inputs(self._operation, inputs, call.nodes, shape)
         snippet = self._snippet(call, "", self._operation, used, outputs)
         if lazy:
             node = build.nary(snippet_loop(snippet), tuple(nodes))
             if key is not None and len(nodes) == len(args):
                 self._loops[key] = snippet_loop(snippet)
-            return given(call.targets[0], spread(node, shape))
-        made = run_now(call.device, snippet, nodes, call.targets, shape)
-        return made[0] if len(made) == 1 else tuple(made)
+            return write_or_wrap(call.targets[0], broadcast_node(node, shape))
+        results = run_snippet(call.device, snippet, nodes, call.targets, shape)
+        return results[0] if len(results) == 1 else tuple(results)
 
 
 class ReductionKernel(Kernel):
@@ -209,11 +209,11 @@ class ReductionKernel(Kernel):
         preamble: str = "",
     ) -> None:
         super().__init__(in_params, out_params, name, preamble, ("a", "b"))
-        one_output(self._signature)
-        self._map = text_of(map_expr, "map_expr")
-        self._reduce = text_of(reduce_expr, "reduce_expr")
-        self._post = text_of(post_map_expr, "post_map_expr")
-        self._identity = identity_value(identity)
+        require_single_output(self._signature)
+        self._map = check_c_text(map_expr, "map_expr")
+        self._reduce = check_c_text(reduce_expr, "reduce_expr")
+        self._post = check_c_text(post_map_expr, "post_map_expr")
+        self._identity = parse_identity(identity)
         self._reduce_type = reduce_type
 
     def __call__(
@@ -246,17 +246,17 @@ class ReductionKernel(Kernel):
             Shapes do not fit, or there are no elements and no identity.
         """
         call = bind(self._signature, args, out)
-        state = self._state(call, self._reduce_type)
+        state = self._state_dtype(call, self._reduce_type)
         monoid = self._monoid(call, self._reduce, state, self._identity)
-        value = self._mapped(call, self._map, state, size)
-        axes = normalize_axes(axis, len(value.shape))
-        shape = kept_shape(value.shape, axes, keepdims)
-        if any(value.shape[a] == 0 for a in axes):
-            node = self._nothing(call.types, self._identity, state, shape)
+        mapped = self._mapped(call, self._map, state, size)
+        axes = normalize_axes(axis, len(mapped.shape))
+        shape = reduced_shape(mapped.shape, axes, keepdims)
+        if any(mapped.shape[a] == 0 for a in axes):
+            node = self._empty_reduction(call.types, self._identity, state, shape)
         else:
-            node = reduced(monoid, value, None, axes, keepdims)
-        node = finished(self, call, self._post, node, (("a", state, False),), [node])
-        return into(self, call.targets[0], node)
+            node = build_reduction(monoid, mapped, None, axes, keepdims)
+        node = apply_post_map(self, call, self._post, node, (("a", state, False),), [node])
+        return write_result(self, call.targets[0], node)
 
 
 class ScanKernel(Kernel):
@@ -323,11 +323,11 @@ class ScanKernel(Kernel):
         preamble: str = "",
     ) -> None:
         super().__init__(in_params, out_params, name, preamble, ("a", "b"))
-        one_output(self._signature)
-        self._map = text_of(map_expr, "map_expr")
-        self._scan = text_of(scan_expr, "scan_expr")
-        self._post = text_of(post_map_expr, "post_map_expr")
-        self._identity = identity_value(identity)
+        require_single_output(self._signature)
+        self._map = check_c_text(map_expr, "map_expr")
+        self._scan = check_c_text(scan_expr, "scan_expr")
+        self._post = check_c_text(post_map_expr, "post_map_expr")
+        self._identity = parse_identity(identity)
         self._exclusive = exclusive
         self._scan_type = scan_type
         if exclusive and self._identity is None:
@@ -357,50 +357,50 @@ class ScanKernel(Kernel):
             As `ElementwiseKernel`.
         """
         call = bind(self._signature, args, out)
-        state = self._state(call, self._scan_type)
+        state = self._state_dtype(call, self._scan_type)
         monoid = self._monoid(call, self._scan, state, self._identity)
-        names = [p.name for p in self._signature.inputs if mentions(self._post, p.name)]
-        if names:  # read twice: what is pending is computed once
+        post_inputs = [p.name for p in self._signature.inputs if mentions(self._post, p.name)]
+        if post_inputs:  # the post_map reads these inputs again, so evaluate them once
             call.nodes = [evaluate(n) if n.args else n for n in call.nodes]
-        value = self._mapped(call, self._map, state, size)
-        shape = value.shape
+        mapped = self._mapped(call, self._map, state, size)
+        shape = mapped.shape
         flat = axis is None
         if flat and len(shape) != 1:
-            value = wrap(value).reshape(-1)._node
-        along = 0 if flat else normalize_axis(axis, len(value.shape))
-        node = self._states(call.device, call.types, value, monoid, along)
-        inputs: Declared = (("a", state, False),)
+            mapped = wrap(mapped).reshape(-1)._node
+        scan_axis = 0 if flat else normalize_axis(axis, len(mapped.shape))
+        node = self._states(call.device, call.types, mapped, monoid, scan_axis)
+        inputs: TypedParameters = (("a", state, False),)
         nodes = [node]
         for p, n in zip(self._signature.inputs, call.nodes, strict=True):
-            if p.name in names:
+            if p.name in post_inputs:
                 if p.raw:
                     raise ValueError(f"kernel {self.name!r}: {p.name} is raw, and post_map_expr cannot use it")
-                if flat and n.shape and n.shape != value.shape:
-                    n = wrap(spread(n, shape)).reshape(-1)._node
-                inputs += ((p.name, dtype_of(p, call.types, self._signature), False),)
+                if flat and n.shape and n.shape != mapped.shape:
+                    n = wrap(broadcast_node(n, shape)).reshape(-1)._node
+                inputs += ((p.name, parameter_dtype(p, call.types, self._signature), False),)
                 nodes.append(n)
-        return into(self, call.targets[0], finished(self, call, self._post, node, inputs, nodes))
+        return write_result(self, call.targets[0], apply_post_map(self, call, self._post, node, inputs, nodes))
 
-    def _states(self, device: Device, types: Types, value: Node, monoid: Monoid, axis: int) -> Node:
-        """The scanned values; an exclusive scan is an inclusive one, written one element further along."""
+    def _states(self, device: Device, types: Types, mapped: Node, monoid: Monoid, axis: int) -> Node:
+        """Scan the values. An exclusive scan is an inclusive one that is written one element later."""
         if not self._exclusive:
-            return launchers.scan.scan(value, monoid, axis)
-        shape = list(value.shape)
+            return launchers.scan.scan(mapped, monoid, axis)
+        shape = list(mapped.shape)
         length = shape[axis]
         shape[axis] += 1
         dtype = monoid.out_dtype
         memory = device.allocate(math.prod(shape) * dtype.itemsize)
-        whole = View(tuple(shape), contiguous(tuple(shape)))
+        padded = View(tuple(shape), contiguous(tuple(shape)))
 
         def part(start: int, stop: int) -> Node:
-            view = window_of(whole, (*[slice(None)] * axis, slice(start, stop)))
+            view = window_of(padded, (*[slice(None)] * axis, slice(start, stop)))
             assert view is not None
             return leaf(memory, view.shape, view.strides, view.offset, dtype)
 
         first = part(0, 1)
-        write(first, self._nothing(types, self._identity, dtype, first.shape))
+        write(first, self._empty_reduction(types, self._identity, dtype, first.shape))
         target = part(1, length + 1)
-        found = launchers.scan.scan(value, monoid, axis, target)
-        if found is not target:
-            write(target, found)
+        scanned = launchers.scan.scan(mapped, monoid, axis, target)
+        if scanned is not target:
+            write(target, scanned)
         return part(0, length)

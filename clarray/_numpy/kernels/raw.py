@@ -1,4 +1,4 @@
-"""Kernels that a user has written whole, by CuPy's names, in OpenCL C."""
+"""Kernels that a user has written completely in OpenCL C, with the names of CuPy's interface."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, is_numpys_scalar
+from clarray._core.device_array import DeviceArray, is_numpy_scalar
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
@@ -19,8 +19,8 @@ from clarray._numpy.kernels.arguments import TOO_MANY_WORK_ITEMS
 
 __all__ = ["RawKernel", "RawModule"]
 
-_PYTHONS = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
-_MOST_DIMENSIONS = 3
+_NUMPY_TYPES = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+_MAX_DIMENSIONS = 3
 
 
 class RawKernel:
@@ -97,38 +97,40 @@ class RawKernel:
         RuntimeError
             The source does not compile. The message is the compiler's.
         """
-        groups, local = _sizes(self.name, grid, block)
-        told = [p for p in self._source.parameters if p.space != "local"]
-        if len(args) != len(told):
-            raise TypeError(f"kernel {self.name!r} takes {len(told)} arguments: {len(args)} were given")
-        if bool(shared_mem) != (len(told) < len(self._source.parameters)) or shared_mem < 0:
+        groups, local = _launch_sizes(self.name, grid, block)
+        passed = [p for p in self._source.parameters if p.space != "local"]
+        if len(args) != len(passed):
+            raise TypeError(f"kernel {self.name!r} takes {len(passed)} arguments: {len(args)} were given")
+        if bool(shared_mem) != (len(passed) < len(self._source.parameters)) or shared_mem < 0:
             raise ValueError(
                 f"kernel {self.name!r}: shared_mem= tells the bytes of a parameter in local memory, where there is one"
             )
         device = ufunc_calls.device_of_operands(tuple(args))
-        most = device.capabilities.max_work_group
-        if math.prod(local) > most:
-            raise ValueError(f"kernel {self.name!r}: {device} takes up to {most} work-items in a block, not {block}")
-        given = [self._argument(p, value) for p, value in zip(told, args, strict=True)]
+        max_work_items = device.capabilities.max_work_group
+        if math.prod(local) > max_work_items:
+            raise ValueError(
+                f"kernel {self.name!r}: {device} takes up to {max_work_items} work-items in a block, not {block}"
+            )
+        values = [self._argument(p, value) for p, value in zip(passed, args, strict=True)]
         if all(groups):
-            launchers.snippet_raw.run_raw(device, self._source, groups, local, given, int(shared_mem))
+            launchers.snippet_raw.run_raw(device, self._source, groups, local, values, int(shared_mem))
 
     def _argument(self, p: launchers.snippet_raw.Parameter, value: Any) -> Node | np.generic:
-        what = f"kernel {self.name!r}: {p.name}"
+        label = f"kernel {self.name!r}: {p.name}"
         if p.space:
-            return _array(what, p, value)
-        kind = _PYTHONS.get(type(value))
-        if kind is None and not is_numpys_scalar(value):
-            raise TypeError(f"{what} is passed by value: a number is wanted, not {type(value).__name__}")
+            return _pointer_operand(label, p, value)
+        numpy_type = _NUMPY_TYPES.get(type(value))
+        if numpy_type is None and not is_numpy_scalar(value):
+            raise TypeError(f"{label} is passed by value: a number is wanted, not {type(value).__name__}")
         if p.dtype is None:
-            return value if kind is None else kind(value)
-        wanted = np.dtype(p.dtype)
-        if kind is None and value.dtype != wanted:
-            raise TypeError(f"{what} is {wanted}, and {value.dtype} was given; Python's numbers take its type")
+            return value if numpy_type is None else numpy_type(value)
+        expected = np.dtype(p.dtype)
+        if numpy_type is None and value.dtype != expected:
+            raise TypeError(f"{label} is {expected}, and {value.dtype} was given; Python's numbers take its type")
         try:
-            return wanted.type(value)
+            return expected.type(value)
         except (TypeError, OverflowError) as error:
-            raise type(error)(f"{what} is {wanted}, which does not hold {value!r}") from None
+            raise type(error)(f"{label} is {expected}, which does not hold {value!r}") from None
 
 
 class RawModule:
@@ -194,8 +196,8 @@ class RawModule:
         >>> module.get_function("next")
         <RawKernel next(global int *x)>
         """
-        found = self._kernels.get(name)
-        return found or self._kernels.setdefault(name, RawKernel(self.code, name, self.options))
+        kernel = self._kernels.get(name)
+        return kernel or self._kernels.setdefault(name, RawKernel(self.code, name, self.options))
 
 
 def _checked_text(code: Any) -> str:
@@ -204,40 +206,42 @@ def _checked_text(code: Any) -> str:
     return code
 
 
-def _sizes(name: str, grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Groups, and work-items of one, along as many dimensions."""
-    found = []
-    for what, given in (("grid", grid), ("block", block)):
-        sizes = tuple(map(as_count, given)) if isinstance(given, tuple | list) else (as_count(given),)
-        least = 0 if what == "grid" else 1
-        if not 1 <= len(sizes) <= _MOST_DIMENSIONS or min(sizes) < least:
-            raise ValueError(f"kernel {name!r}: {what} must be one to three numbers from {least} on, not {given!r}")
-        found.append(sizes)
-    if math.prod(found[0]) * math.prod(found[1]) >= TOO_MANY_WORK_ITEMS:
+def _launch_sizes(name: str, grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the numbers of work-groups and of work-items in a group, padded to the same number of dimensions."""
+    both_sizes = []
+    for argument, lengths in (("grid", grid), ("block", block)):
+        sizes = tuple(map(as_count, lengths)) if isinstance(lengths, tuple | list) else (as_count(lengths),)
+        minimum = 0 if argument == "grid" else 1
+        if not 1 <= len(sizes) <= _MAX_DIMENSIONS or min(sizes) < minimum:
+            raise ValueError(
+                f"kernel {name!r}: {argument} must be one to three numbers from {minimum} on, not {lengths!r}"
+            )
+        both_sizes.append(sizes)
+    if math.prod(both_sizes[0]) * math.prod(both_sizes[1]) >= TOO_MANY_WORK_ITEMS:
         raise ValueError(
             f"kernel {name!r}: a grid of {grid!r} groups of {block!r} has 2**48 work-items or more, which no device "
             "computes in an hour"
         )
-    most = max(map(len, found))
-    groups, local = (sizes + (1,) * (most - len(sizes)) for sizes in found)
+    ndim = max(map(len, both_sizes))
+    groups, local = (sizes + (1,) * (ndim - len(sizes)) for sizes in both_sizes)
     return groups, local
 
 
-def _array(what: str, p: launchers.snippet_raw.Parameter, value: Any) -> Node:
+def _pointer_operand(label: str, p: launchers.snippet_raw.Parameter, value: Any) -> Node:
     if not isinstance(value, DeviceArray):
-        raise TypeError(f"{what} is a pointer: an array of clarray's is wanted, not {type(value).__name__}")
-    fitting = p.pointed
-    if fitting is not None and value.dtype.name not in fitting:
+        raise TypeError(f"{label} is a pointer: an array of clarray's is wanted, not {type(value).__name__}")
+    pointed_dtypes = p.pointed
+    if pointed_dtypes is not None and value.dtype.name not in pointed_dtypes:
         raise TypeError(
-            f"{what} points to {p.type}, and the array is {value.dtype}: convert it with astype, or look at it as "
+            f"{label} points to {p.type}, and the array is {value.dtype}: convert it with astype, or look at it as "
             "another dtype with view"
         )
     node = evaluate(value._node)
     if not node.contiguous:
         raise ValueError(
-            f"{what}: the array of shape {value.shape} and strides {value.strides} is not C-contiguous, and a kernel "
+            f"{label}: the array of shape {value.shape} and strides {value.strides} is not C-contiguous, and a kernel "
             "sees memory as it lies; pass clarray.ascontiguousarray(x), or the x.T that is"
         )
     if not p.const:
-        value.check_writeable(f"{what} is read-only, and its pointer is not const")
+        value.check_writeable(f"{label} is read-only, and its pointer is not const")
     return node

@@ -1,1 +1,1 @@
-"""The same elements in another arrangement."""
+"""NumPy's array manipulation routines."""

@@ -1,4 +1,4 @@
-"""Functions of the user's, called on parts of an array."""
+"""Application of user functions to parts of an array."""
 
 from __future__ import annotations
 
@@ -58,28 +58,30 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     axis = normalize_axis(axis, source.ndim)
     lines = moveaxis(source, axis, -1)
     shape = lines.shape[:-1]
-    made: DeviceArray | None = None
+    output: DeviceArray | None = None
     for position in np.ndindex(shape):
-        result = func1d(lines[(*position, ...)], *args, **kwargs)
-        if made is None:
+        line_result = func1d(lines[(*position, ...)], *args, **kwargs)
+        if output is None:
             try:
-                result = as_array(result, source.device)
+                line_result = as_array(line_result, source.device)
             except HostOnly:
-                return _others_by_numpy(result, lambda line: func1d(line, *args, **kwargs), axis, source)
-            inner = result.ndim
-            made = zeros(shape + result.shape, result.dtype, device=source.device)
-        made[position] = result
-    if made is None:
+                return _continue_on_host(line_result, lambda line: func1d(line, *args, **kwargs), axis, source)
+            inner_ndim = line_result.ndim
+            output = zeros(shape + line_result.shape, line_result.dtype, device=source.device)
+        output[position] = line_result
+    if output is None:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    outer = len(shape)
-    order = (*range(axis), *range(outer, outer + inner), *range(axis, outer))
-    return transpose(made, order)
+    outer_ndim = len(shape)
+    order = (*range(axis), *range(outer_ndim, outer_ndim + inner_ndim), *range(axis, outer_ndim))
+    return transpose(output, order)
 
 
-def _others_by_numpy(first: Any, func1d: Callable[[Any], Any], axis: int, source: DeviceArray) -> Any:
-    """Have NumPy call a function on all lines but the first one, whose result is known."""
-    known = [first]
-    return np.apply_along_axis(lambda line: known.pop() if known else func1d(line), axis, asnumpy(source))
+def _continue_on_host(first_result: Any, func1d: Callable[[Any], Any], axis: int, source: DeviceArray) -> Any:
+    """Let NumPy call a function on all lines but the first one, whose result is passed."""
+    pending_first = [first_result]
+    return np.apply_along_axis(
+        lambda line: pending_first.pop() if pending_first else func1d(line), axis, asnumpy(source)
+    )
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
@@ -108,17 +110,17 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
     >>> clarray.apply_over_axes(clarray.sum, [[1, 2], [3, 4]], [0, 1])
     array([[10]])
     """
-    value = operand_array(a)
-    ndim = value.ndim
+    partial = operand_array(a)
+    ndim = partial.ndim
     for axis in (axes,) if np.ndim(axes) == 0 else axes:
-        at = axis + ndim if axis < 0 else axis
-        found = func(value, at)
-        if found.ndim != value.ndim:
-            found = expand_dims(found, at)
-        if found.ndim != value.ndim:
+        position = axis + ndim if axis < 0 else axis
+        reduced = func(partial, position)
+        if reduced.ndim != partial.ndim:
+            reduced = expand_dims(reduced, position)
+        if reduced.ndim != partial.ndim:
             raise ValueError("function is not returning an array of the correct shape")
-        value = found
-    return value
+        partial = reduced
+    return partial
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DeviceArray:
@@ -158,22 +160,22 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         condlist = [condlist]
     conditions = [as_array(c, device).astype(bool, copy=False) for c in condlist]
     if len(conditions) == len(funclist) - 1:
-        anywhere = conditions[0]
+        covered = conditions[0]
         for condition in conditions[1:]:
-            anywhere = anywhere | condition
-        conditions.append(~anywhere)
+            covered = covered | condition
+        conditions.append(~covered)
     elif len(conditions) != len(funclist):
         n = len(conditions)
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    made = zeros_like(source)
+    output = zeros_like(source)
     for condition, function in zip(conditions, funclist, strict=True):
         if callable(function):
             values = source[condition]
             if values.size:
-                made[condition] = function(values, *args, **kw)
+                output[condition] = function(values, *args, **kw)
         else:
-            made[condition] = function
-    return made
+            output[condition] = function
+    return output
 
 
 def _is_array(value: Any) -> bool:
@@ -198,6 +200,6 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = super().__call__
-        if not callable(self.pyfunc):  # a decorator with arguments: what comes is the function
+        if not callable(self.pyfunc):  # a decorator with arguments: the call passes the function
             return call(*args, **kwargs)
         return by_numpy(call, args, kwargs, "clarray.vectorize")

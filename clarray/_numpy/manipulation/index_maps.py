@@ -1,4 +1,4 @@
-"""Arrays read through a map of positions per axis: what rolling, padding and repeating are made of."""
+"""Copies of an array through one index map per axis. Rolling, padding and repeating use them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from clarray._engine.algorithms.index_map.plan import SAME, Axis
 from clarray._engine.expr.view import View
 
 
-class Map(NamedTuple):
-    """How an axis of a result is read: an `Axis` of the plan without what the source tells."""
+class AxisMap(NamedTuple):
+    """Index map of one axis of a result: an `Axis` of the plan without the stride and extent of the source."""
 
     extent: int
     map: str = SAME
@@ -21,38 +21,38 @@ class Map(NamedTuple):
     values: tuple = ()
 
 
-def remapped(array: DeviceArray, maps: list[Map], order: str = "C") -> DeviceArray:
-    """A new array of elements of another, one map per axis, in one pass.
+def read_through_maps(array: DeviceArray, maps: list[AxisMap], order: str = "C") -> DeviceArray:
+    """Copy an array through one index map per axis, in one pass.
 
     Parameters
     ----------
     order : {'C', 'F', 'A', 'K'}
-        Memory layout of the result; 'K': the array's.
+        Memory layout of the result. 'K' keeps the array's.
     """
     view = view_of(array)
     axes = axis_order(view, order)
-    if _lies_across(view, axes):
+    if _is_transposed(view, axes):
         array = array.copy(order)
         view = view_of(array)
-    made = new_leaf(array.device, tuple(m.extent for m in maps), array.dtype, order, view)
+    target = new_leaf(array.device, tuple(m.extent for m in maps), array.dtype, order, view)
     loops = [
         Axis(m.map, m.extent, view.strides[a], view.shape[a], m.before, m.values)
         for a, m in ((a, maps[a]) for a in axes)
     ]
-    launchers.index_map.index_map(array._node, view, loops, made)
-    return wrap(made)
+    launchers.index_map.index_map(array._node, view, loops, target)
+    return wrap(target)
 
 
-def _lies_across(view: View, axes: list[int]) -> bool:
-    """Whether the innermost axis of the result strides through memory that another axis follows."""
+def _is_transposed(view: View, axes: list[int]) -> bool:
+    """Return whether the result's innermost axis is strided in memory while another axis has stride 1."""
     if not axes or abs(view.strides[axes[-1]]) < 2:
         return False
     return any(abs(view.strides[a]) == 1 and view.shape[a] > 1 for a in axes[:-1])
 
 
-def repeated(array: DeviceArray, view: View) -> DeviceArray:
-    """A C-contiguous copy of a view of an array in which elements occur again and again."""
-    made = new_leaf(array.device, view.shape, array.dtype)
+def copy_repeated(array: DeviceArray, view: View) -> DeviceArray:
+    """Return a C-contiguous copy of a view that repeats elements of an array."""
+    target = new_leaf(array.device, view.shape, array.dtype)
     loops = [Axis(SAME, n, s) for n, s in zip(view.shape, view.strides, strict=True)]
-    launchers.index_map.index_map(array._node, view, loops, made)
-    return wrap(made)
+    launchers.index_map.index_map(array._node, view, loops, target)
+    return wrap(target)

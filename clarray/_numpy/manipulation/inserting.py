@@ -1,4 +1,4 @@
-"""Slices put between those of an array, and zeros taken off its ends."""
+"""Insertion of slices into an array, and trimming of zeros at its ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import array, as_array, empty
-from clarray._core.device_array import DeviceArray, keeps_numbers
+from clarray._core.device_array import DeviceArray, preserve_scalars
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
@@ -21,7 +21,7 @@ from clarray._numpy.sorting.sorting import argsort, searchsorted, sort
 
 __all__ = ["insert", "trim_zeros"]
 
-FEW = 64  # slices inserted that leave parts large enough for a launch each
+MAX_COPIES = 64  # inserted slices up to which each run between them is copied by a launch of its own
 
 
 @recorded(operands=1)
@@ -63,109 +63,109 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
         axis = source.ndim - 1
     axis = normalize_axis(axis, source.ndim)
     extent = source.shape[axis]
-    positions = _positions(obj, extent)
+    positions = _as_positions(obj, extent)
     if positions.size == 1:
-        number = int(positions.item())
-        if not -extent <= number <= extent:
+        position = int(positions.item())
+        if not -extent <= position <= extent:
             raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
-        given = as_array(values, device) if hasattr(values, "dtype") else array(values, source.dtype, device=device)
-        if not positions.ndim:  # NumPy inserts at a lone number as ``a[:, 0] = values`` writes
-            given = moveaxis(_of_ndim(given, source.ndim), 0, axis)
-        return _inserted_at(source, number % extent if number < 0 else number, given, axis)
-    return _inserted(source, positions, values, axis)
+        block = as_array(values, device) if hasattr(values, "dtype") else array(values, source.dtype, device=device)
+        if not positions.ndim:  # for a scalar position, NumPy broadcasts as ``a[:, 0] = values`` does
+            block = moveaxis(_prepend_axes(block, source.ndim), 0, axis)
+        return _insert_block(source, position % extent if position < 0 else position, block, axis)
+    return _insert_slices(source, positions, values, axis)
 
 
-def _positions(obj: Any, extent: int) -> Any:
-    """Positions as an array, on the host where they have been given there."""
+def _as_positions(obj: Any, extent: int) -> Any:
+    """Return positions as an array, on the host unless the caller passed a device array."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(extent), dtype=np.intp)
-    found = obj if isinstance(obj, DeviceArray) else np.array(obj)
-    if found.dtype == bool:
-        if found.ndim != 1:
+    indices = obj if isinstance(obj, DeviceArray) else np.array(obj)
+    if indices.dtype == bool:
+        if indices.ndim != 1:
             raise ValueError("boolean array argument obj to insert must be one dimensional")
-        return found.nonzero()[0]
-    if found.ndim > 1:
+        return indices.nonzero()[0]
+    if indices.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
-    if not found.size and not isinstance(obj, np.ndarray | DeviceArray):
-        return found.astype(np.intp)
-    if found.dtype.kind not in "iu":
+    if not indices.size and not isinstance(obj, np.ndarray | DeviceArray):
+        return indices.astype(np.intp)
+    if indices.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    return found
+    return indices
 
 
-def _of_ndim(values: DeviceArray, ndim: int) -> DeviceArray:
-    return values.reshape((1,) * (ndim - values.ndim) + values.shape) if values.ndim < ndim else values
+def _prepend_axes(block: DeviceArray, ndim: int) -> DeviceArray:
+    return block.reshape((1,) * (ndim - block.ndim) + block.shape) if block.ndim < ndim else block
 
 
-def _inserted_at(source: DeviceArray, number: int, values: DeviceArray, axis: int) -> DeviceArray:
-    """With slices before one position: three windows are written."""
-    values = _of_ndim(values, source.ndim)
-    count = values.shape[axis]
-    made = _longer(source, count, axis)
-    whole = (slice(None),) * axis
-    copyto(made[(*whole, slice(number))], source[(*whole, slice(number))])
-    made[(*whole, slice(number, number + count))] = values
-    copyto(made[(*whole, slice(number + count, None))], source[(*whole, slice(number, None))])
-    return made
+def _insert_block(source: DeviceArray, position: int, block: DeviceArray, axis: int) -> DeviceArray:
+    """Insert a block of slices before one position, by three writes."""
+    block = _prepend_axes(block, source.ndim)
+    count = block.shape[axis]
+    target = _empty_lengthened(source, count, axis)
+    leading = (slice(None),) * axis
+    copyto(target[(*leading, slice(position))], source[(*leading, slice(position))])
+    target[(*leading, slice(position, position + count))] = block
+    copyto(target[(*leading, slice(position + count, None))], source[(*leading, slice(position, None))])
+    return target
 
 
-def _longer(source: DeviceArray, count: int, axis: int) -> DeviceArray:
+def _empty_lengthened(source: DeviceArray, count: int, axis: int) -> DeviceArray:
     shape = list(source.shape)
     shape[axis] += count
-    return empty(shape, source.dtype, _order(source), device=source.device)
+    return empty(shape, source.dtype, _result_order(source), device=source.device)
 
 
-def _order(source: DeviceArray) -> str:
+def _result_order(source: DeviceArray) -> str:
     return "F" if source.flags.fnc else "C"
 
 
-def _inserted(source: DeviceArray, positions: Any, values: Any, axis: int) -> DeviceArray:
-    """With a slice before each of several positions."""
+def _insert_slices(source: DeviceArray, positions: Any, values: Any, axis: int) -> DeviceArray:
+    """Insert one slice before each of several positions."""
     extent, count = source.shape[axis], positions.size
-    numbers, ordered = _places(positions, extent)
-    whole = (slice(None),) * axis
-    if extent <= 1:  # what one slice there is stands wherever nothing is inserted
-        made = _longer(source, count, axis)
+    targets, ordered = _result_positions(positions, extent)
+    leading = (slice(None),) * axis
+    if extent <= 1:  # the only slice fills all positions before the writes below
+        output = _empty_lengthened(source, count, axis)
         if extent:
-            copyto(made, source)
-    elif isinstance(ordered, np.ndarray) and count <= FEW:
-        made = _longer(source, count, axis)
-        cuts = [-1, *ordered.tolist(), extent + count]
-        for before, (last, following) in enumerate(pairwise(cuts)):
+            copyto(output, source)
+    elif isinstance(ordered, np.ndarray) and count <= MAX_COPIES:
+        output = _empty_lengthened(source, count, axis)
+        boundaries = [-1, *ordered.tolist(), extent + count]
+        for before, (last, following) in enumerate(pairwise(boundaries)):
             if following - last > 1:
-                kept = source[(*whole, slice(last + 1 - before, following - before))]
-                copyto(made[(*whole, slice(last + 1, following))], kept)
+                run = source[(*leading, slice(last + 1 - before, following - before))]
+                copyto(output[(*leading, slice(last + 1, following))], run)
     else:
-        number = arange(extent + count, device=source.device)
-        rank = searchsorted(as_array(ordered, source.device), number, "right")
-        made = take(source, number - rank, axis, mode="clip")
-        if _order(source) == "F":
-            made = made.copy("F")
-    made[(*whole, numbers)] = values
-    return made
+        index = arange(extent + count, device=source.device)
+        rank = searchsorted(as_array(ordered, source.device), index, "right")
+        output = take(source, index - rank, axis, mode="clip")
+        if _result_order(source) == "F":
+            output = output.copy("F")
+    output[(*leading, targets)] = values
+    return output
 
 
-def _places(positions: Any, extent: int) -> tuple[Any, Any]:
-    """Where in the result each of several slices stands, and these places in order."""
+def _result_positions(positions: Any, extent: int) -> tuple[Any, Any]:
+    """Return the positions of the inserted slices in the result, and these positions sorted."""
     total = extent + positions.size
-    numbers: Any = positions.astype(np.int64)
-    numbers = numbers + (numbers < 0) * extent
-    if isinstance(numbers, DeviceArray):
-        numbers[argsort(numbers, stable=True)] += arange(numbers.size, device=numbers.device)
+    targets: Any = positions.astype(np.int64)
+    targets = targets + (targets < 0) * extent
+    if isinstance(targets, DeviceArray):
+        targets[argsort(targets, stable=True)] += arange(targets.size, device=targets.device)
     else:
-        numbers[np.argsort(numbers, kind="stable")] += np.arange(numbers.size)
-    wrong = (numbers < -total) | (numbers >= total)
-    if bool(wrong.any()):
-        found = int(numbers[wrong][0])
-        raise IndexError(f"index {found} is out of bounds for axis 0 with size {total}")
-    numbers = numbers % total if total else numbers
-    ordered = sort(numbers) if isinstance(numbers, DeviceArray) else np.sort(numbers)
-    if extent != 1 and bool((ordered[1:] == ordered[:-1]).any()):  # of numbers that were too small
+        targets[np.argsort(targets, kind="stable")] += np.arange(targets.size)
+    out_of_bounds = (targets < -total) | (targets >= total)
+    if bool(out_of_bounds.any()):
+        first = int(targets[out_of_bounds][0])
+        raise IndexError(f"index {first} is out of bounds for axis 0 with size {total}")
+    targets = targets % total if total else targets
+    ordered = sort(targets) if isinstance(targets, DeviceArray) else np.sort(targets)
+    if extent != 1 and bool((ordered[1:] == ordered[:-1]).any()):  # from negative positions that are out of bounds
         raise ValueError(f"positions are out of bounds for an axis of size {extent}")
-    return numbers, ordered
+    return targets, ordered
 
 
-@keeps_numbers
+@preserve_scalars
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Return a view of an array without the zeros at its ends.
 
@@ -200,19 +200,19 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     axes = range(source.ndim) if axis is None else normalize_axis_tuple(axis, source.ndim)
     if not axes:
         return source
-    filled = source != 0
+    nonzero = source != 0
     key = [slice(None)] * source.ndim
-    for one in axes:
-        start, stop = _ends(filled.any(axis=tuple(a for a in range(source.ndim) if a != one)))
-        front, back = ("f" in sides or not stop), ("b" in sides or not stop)
-        key[one] = slice(start if front else None, stop if back else None)
+    for line_axis in axes:
+        start, stop = _nonzero_range(nonzero.any(axis=tuple(a for a in range(source.ndim) if a != line_axis)))
+        trim_front, trim_back = ("f" in sides or not stop), ("b" in sides or not stop)
+        key[line_axis] = slice(start if trim_front else None, stop if trim_back else None)
     if isinstance(filt, list | tuple) and source.ndim == 1:
         return filt[key[0]]
     return source[tuple(key)]
 
 
-def _ends(line: DeviceArray) -> tuple[int, int]:
-    """The first element set, and the position after the last; both 0 where none is."""
+def _nonzero_range(line: DeviceArray) -> tuple[int, int]:
+    """Return the position of the first true element and the one after the last. Both are 0 if there is none."""
     if not line.size or not bool(line.any()):
         return 0, 0
     return int(line.argmax()), line.size - int(line[::-1].argmax())

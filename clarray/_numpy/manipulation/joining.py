@@ -1,4 +1,4 @@
-"""New arrays put together from others."""
+"""Joining of arrays along an axis, in stacks and in blocks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, ascontiguousarray
-from clarray._core.device_array import DeviceArray, no_number, wrap
+from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import normalize_axis, strict_axis
@@ -41,7 +41,7 @@ __all__ = [
 
 
 @recorded
-@one_hold("out")
+@with_device_lock("out")
 def concatenate(
     arrays: Sequence[Any],
     /,
@@ -90,12 +90,12 @@ def concatenate(
     """
     if not isinstance(arrays, Iterable) or isinstance(arrays, Iterator):
         raise TypeError("The first input argument needs to be a sequence")
-    given = list(arrays)
+    operands = list(arrays)
     if axis is None:
-        parts = [ravel(part) for part in _on_one_device(_strong(given), out)]
+        parts = [ravel(part) for part in _as_arrays(_convert_scalars(operands), out)]
         axis = 0
     else:
-        parts = _on_one_device(given, out)
+        parts = _as_arrays(operands, out)
     shape, axis = _joined_shape(parts, axis)
     if out is not None:
         if dtype is not None:
@@ -104,65 +104,65 @@ def concatenate(
         if out.shape != shape:
             raise ValueError("Output array is the wrong shape")
         out.check_writeable()
-        wanted = out.dtype
+        target = out.dtype
     else:
-        wanted = np.result_type(*(part.dtype for part in parts)) if dtype is None else np.dtype(dtype)
-    for kind in dict.fromkeys(part.dtype for part in parts):
-        if not np.can_cast(kind, wanted, casting):
-            raise TypeError(f"Cannot cast array data from {kind!r} to {wanted!r} according to the rule '{casting}'")
+        target = np.result_type(*(part.dtype for part in parts)) if dtype is None else np.dtype(dtype)
+    for source in dict.fromkeys(part.dtype for part in parts):
+        if not np.can_cast(source, target, casting):
+            raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
     if out is None:
-        return _joined(parts, shape, axis, wanted)
+        return _join(parts, shape, axis, target)
     if any(part._node.memory is out._node.memory for part in parts):
-        _write(out, parts, axis)  # as NumPy: a part may be read after an earlier one has been written over it
-    else:  # in one step, between whose parts no other thread can read the output
-        copyto(out, _joined(parts, shape, axis, wanted), "unsafe")
+        _write_parts(out, parts, axis)  # like NumPy, which may read a part after an earlier one has overwritten it
+    else:  # in one step, so that no other thread reads a half-written output
+        copyto(out, _join(parts, shape, axis, target), "unsafe")
     return out
 
 
-def _joined(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
-    plain = all(part._node.memory is not None and part._node.contiguous for part in parts)  # what most parts are
-    strides = contiguous(shape) if plain else joined_strides([layout_of(part._node) for part in parts], shape)
-    made = _new(shape, dtype, strides, parts[0].device)
+def _join(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
+    usual = all(part._node.memory is not None and part._node.contiguous for part in parts)
+    strides = contiguous(shape) if usual else joined_strides([layout_of(part._node) for part in parts], shape)
+    joined = _empty_strided(shape, dtype, strides, parts[0].device)
     rows = prod(shape[:axis])
-    filled = [part for part in parts if part.size]
-    lengths = [part.size // rows for part in filled]
-    if made._node.contiguous and launchers.join.is_worth_joining(made.device, rows, lengths, dtype.itemsize):
-        launchers.join.join([evaluate(ascontiguousarray(part, dtype)._node) for part in filled], rows, made._node)
+    nonempty = [part for part in parts if part.size]
+    lengths = [part.size // rows for part in nonempty]
+    if joined._node.contiguous and launchers.join.is_worth_joining(joined.device, rows, lengths, dtype.itemsize):
+        launchers.join.join([evaluate(ascontiguousarray(part, dtype)._node) for part in nonempty], rows, joined._node)
     else:
-        _write(made, parts, axis)
-    return made
+        _write_parts(joined, parts, axis)
+    return joined
 
 
-def _write(made: DeviceArray, parts: list[DeviceArray], axis: int) -> None:
-    """Write each part to its window."""
-    at = 0
+def _write_parts(target: DeviceArray, parts: list[DeviceArray], axis: int) -> None:
+    """Write the parts one after the other along an axis."""
+    start = 0
     for part in parts:
         count = part.shape[axis]
         if part.size:
-            copyto(made[(slice(None),) * axis + (slice(at, at + count),)], part, "unsafe")
-        at += count
+            copyto(target[(slice(None),) * axis + (slice(start, start + count),)], part, "unsafe")
+        start += count
 
 
 concat = concatenate
 
 
-def _on_one_device(given: list[Any], *others: Any) -> list[DeviceArray]:
-    device = ufunc_calls.device_of_operands((*given, *others))
-    return [as_array(a, device) for a in given]
+def _as_arrays(operands: list[Any], *others: Any) -> list[DeviceArray]:
+    device = ufunc_calls.device_of_operands((*operands, *others))
+    return [as_array(a, device) for a in operands]
 
 
-def _strong(given: list[Any]) -> list[Any]:
-    """The same, Python's scalars in the dtype that they take beside the others."""
-    if all(weak_type(x) is None for x in given):
-        return given
-    kinds = [x if weak_type(x) is not None else getattr(x, "dtype", None) or np.asarray(x).dtype for x in given]
-    dtype = np.result_type(*kinds)
+def _convert_scalars(operands: list[Any]) -> list[Any]:
+    """Convert Python scalars among the operands to the promoted dtype of all operands."""
+    if all(weak_type(x) is None for x in operands):
+        return operands
+    promoted = [x if weak_type(x) is not None else getattr(x, "dtype", None) or np.asarray(x).dtype for x in operands]
+    dtype = np.result_type(*promoted)
     # an int that the dtype does not hold wraps, as NumPy converts arrays here
-    return [x if weak_type(x) is None else np.asarray(x).astype(dtype) for x in given]
+    return [x if weak_type(x) is None else np.asarray(x).astype(dtype) for x in operands]
 
 
-def _new(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...], device: Device) -> DeviceArray:
-    """A new array of these strides."""
+def _empty_strided(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...], device: Device) -> DeviceArray:
+    """Return a new array with the given strides."""
     return wrap(new_leaf(device, shape, device_dtype(dtype, device), "K", View(shape, strides)))
 
 
@@ -174,11 +174,11 @@ def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...],
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = strict_axis(axis, len(first))
     shape = list(first)
-    for number, part in enumerate(parts[1:], 1):
+    for index, part in enumerate(parts[1:], 1):
         if part.ndim != len(first):
             raise ValueError(
                 "all the input arrays must have same number of dimensions, but the array at "
-                f"index 0 has {len(first)} dimension(s) and the array at index {number} has "
+                f"index 0 has {len(first)} dimension(s) and the array at index {index} has "
                 f"{part.ndim} dimension(s)"
             )
         for i, extent in enumerate(part.shape):
@@ -186,7 +186,7 @@ def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...],
                 raise ValueError(
                     "all the input array dimensions except for the concatenation axis must match "
                     f"exactly, but along dimension {i}, the array at index 0 has size "
-                    f"{first[i]} and the array at index {number} has size {extent}"
+                    f"{first[i]} and the array at index {index} has size {extent}"
                 )
         shape[axis] += part.shape[axis]
     return tuple(shape), axis
@@ -198,11 +198,11 @@ def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...],
 def _to_stack(arrays: Any, *others: Any) -> list[DeviceArray]:
     if not hasattr(arrays, "__getitem__"):
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
-    return _on_one_device(list(arrays), *others)
+    return _as_arrays(list(arrays), *others)
 
 
 @recorded
-@one_hold("out")
+@with_device_lock("out")
 def stack(
     arrays: Sequence[Any],
     axis: int = 0,
@@ -242,8 +242,8 @@ def stack(
     if len({part.shape for part in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis(axis, parts[0].ndim + 1)
-    wide = [expand_dims(part, axis) for part in parts]
-    return concatenate(wide, axis, out, dtype=dtype, casting=casting)
+    expanded = [expand_dims(part, axis) for part in parts]
+    return concatenate(expanded, axis, out, dtype=dtype, casting=casting)
 
 
 def _rows(result: Any) -> list[DeviceArray]:
@@ -371,7 +371,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     >>> clarray.append([1, 2], [[3], [4]]).tolist()
     [1, 2, 3, 4]
     """
-    parts = _on_one_device([arr, values])
+    parts = _as_arrays([arr, values])
     if axis is None:
         parts, axis = [ravel(part) for part in parts], 0
     return concatenate(parts, axis)
@@ -379,7 +379,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
 
 # Blocks -------------------------------------------------------------------------------------------
 
-Placed = list[tuple[DeviceArray, tuple[int, ...]]]  # arrays, and where in the result they begin
+BlockOffsets = list[tuple[DeviceArray, tuple[int, ...]]]  # blocks, each with its start in the result
 
 
 @recorded
@@ -412,30 +412,31 @@ def block(arrays: Any) -> DeviceArray:
     """
     depth = _depth(arrays)
     if depth is None:
-        _refuse(arrays)
+        _raise_numpy_error(arrays)
     leaves = list(_leaves(arrays))
-    blocks = iter(_on_one_device(leaves))
-    nested = _replaced(arrays, blocks)
+    blocks = iter(_as_arrays(leaves))
+    nested = _replace_leaves(arrays, blocks)
     ndim = max(depth, *(leaf.ndim for leaf in _leaves(nested)))
-    found = _arranged(nested, ndim - depth, ndim)
-    if found is None:
-        _refuse(arrays)
-    like, placed = found
-    parts = [part for part, _ in placed]
-    strides = like.strides if depth and depth * prod(like.shape) <= _JOINED else _strides_of_block(like.shape, parts)
-    made = _new(like.shape, np.result_type(*(p.dtype for p in parts)), strides, parts[0].device)
-    for part, start in placed:
-        copyto(made[(*(slice(s, s + n) for s, n in zip(start, part.shape, strict=True)), ...)], part)
-    return no_number(made)
+    arrangement = _arrange(nested, ndim - depth, ndim)
+    if arrangement is None:
+        _raise_numpy_error(arrays)
+    layout, offsets = arrangement
+    parts = [part for part, _ in offsets]
+    by_lists = depth and depth * prod(layout.shape) <= _LIST_BY_LIST_LIMIT
+    strides = layout.strides if by_lists else _block_strides(layout.shape, parts)
+    assembled = _empty_strided(layout.shape, np.result_type(*(p.dtype for p in parts)), strides, parts[0].device)
+    for part, start in offsets:
+        copyto(assembled[(*(slice(s, s + n) for s, n in zip(start, part.shape, strict=True)), ...)], part)
+    return mark_0d_array(assembled)
 
 
-_JOINED = 2 * 512 * 512  # elements, times the lists' depth, up to which NumPy joins blocks list by list
+_LIST_BY_LIST_LIMIT = 2 * 512 * 512  # elements, times the lists' depth, up to which NumPy joins blocks list by list
 
 
-def _strides_of_block(shape: tuple[int, ...], parts: list[DeviceArray]) -> tuple[int, ...]:
-    """The layout of a large result, or a lone block: Fortran order where all blocks, and not C order, is theirs."""
-    views = [layout_of(part._node) for part in parts]
-    fortran = all(v.f_contiguous for v in views) and not all(v.contiguous for v in views)
+def _block_strides(shape: tuple[int, ...], parts: list[DeviceArray]) -> tuple[int, ...]:
+    """Return the strides of a large result or of a single block: Fortran order if only that is the order of all."""
+    layouts = [layout_of(part._node) for part in parts]
+    fortran = all(v.f_contiguous for v in layouts) and not all(v.contiguous for v in layouts)
     return contiguous(shape[::-1])[::-1] if fortran and len(parts) > 1 else contiguous(shape)
 
 
@@ -445,53 +446,53 @@ def _depth(nested: Any) -> int | None:
         return None
     if not isinstance(nested, list):
         return 0
-    depths = {_depth(one) for one in nested}
+    depths = {_depth(member) for member in nested}
     depth = depths.pop() if len(depths) == 1 else None
     return None if depth is None else depth + 1
 
 
 def _leaves(nested: Any) -> Iterator[Any]:
     if isinstance(nested, list):
-        for one in nested:
-            yield from _leaves(one)
+        for member in nested:
+            yield from _leaves(member)
     else:
         yield nested
 
 
-def _replaced(nested: Any, leaves: Iterator[Any]) -> Any:
-    """The same lists with other leaves, in order."""
-    return [_replaced(one, leaves) for one in nested] if isinstance(nested, list) else next(leaves)
+def _replace_leaves(nested: Any, leaves: Iterator[Any]) -> Any:
+    """Copy nested lists and replace the leaves in order."""
+    return [_replace_leaves(member, leaves) for member in nested] if isinstance(nested, list) else next(leaves)
 
 
-def _arranged(nested: Any, axis: int, ndim: int) -> tuple[View, Placed] | None:
-    """Return the arrangement of nested blocks and the start of each; None if they do not fit together."""
+def _arrange(nested: Any, axis: int, ndim: int) -> tuple[View, BlockOffsets] | None:
+    """Return the layout of nested blocks and the start of each, or None if they do not fit together."""
     if not isinstance(nested, list):
         part = reshape(nested, (1,) * (ndim - nested.ndim) + nested.shape)
         return layout_of(part._node), [(part, (0,) * ndim)]
     extent = 0
-    views = []
-    placed: Placed = []
-    for one in nested:
-        found = _arranged(one, axis + 1, ndim)
-        if found is None:
+    layouts = []
+    offsets: BlockOffsets = []
+    for member in nested:
+        arrangement = _arrange(member, axis + 1, ndim)
+        if arrangement is None:
             return None
-        view, inner = found
-        placed += [(part, (*at[:axis], at[axis] + extent, *at[axis + 1 :])) for part, at in inner]
-        extent += view.shape[axis]
-        views.append(view)
-    if len({view.shape[:axis] + view.shape[axis + 1 :] for view in views}) > 1:
+        layout, inner_offsets = arrangement
+        offsets += [(part, (*start[:axis], start[axis] + extent, *start[axis + 1 :])) for part, start in inner_offsets]
+        extent += layout.shape[axis]
+        layouts.append(layout)
+    if len({layout.shape[:axis] + layout.shape[axis + 1 :] for layout in layouts}) > 1:
         return None
-    shape = (*view.shape[:axis], extent, *view.shape[axis + 1 :])
-    return View(shape, joined_strides(views, shape)), placed
+    shape = (*layout.shape[:axis], extent, *layout.shape[axis + 1 :])
+    return View(shape, joined_strides(layouts, shape)), offsets
 
 
-def _refuse(nested: Any) -> NoReturn:
-    """Raise what NumPy raises for blocks of these shapes."""
+def _raise_numpy_error(nested: Any) -> NoReturn:
+    """Raise NumPy's error for blocks of these shapes."""
 
-    def stand_ins(one: Any) -> Any:
-        if isinstance(one, list | tuple):
-            return type(one)(map(stand_ins, one))
-        return np.broadcast_to(np.uint8(0), one.shape if isinstance(one, DeviceArray) else np.shape(one))
+    def stand_ins(member: Any) -> Any:
+        if isinstance(member, list | tuple):
+            return type(member)(map(stand_ins, member))
+        return np.broadcast_to(np.uint8(0), member.shape if isinstance(member, DeviceArray) else np.shape(member))
 
     np.block(stand_ins(nested))
     raise AssertionError("NumPy accepts blocks that clarray refused: please report it")

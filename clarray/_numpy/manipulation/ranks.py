@@ -1,4 +1,4 @@
-"""Numbers of axes and their lengths, broadcasting, and conversion of dtypes."""
+"""Shapes, broadcasting and conversion of dtypes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.creation import asarray, operand_array
-from clarray._core.device_array import DeviceArray, is_numpys_scalar
+from clarray._core.device_array import DeviceArray, is_numpy_scalar
 from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._core.operands import refuse_subclass
 from clarray._core.views import transform_view
@@ -62,7 +62,7 @@ def _on_device_or_host(a: Any) -> Any:
         return operand_array(a)
     except TypeError:
         host = np.asarray(a)
-        if host.dtype.kind in "biufc":  # of a dtype that the device lacks
+        if host.dtype.kind in "biufc":  # the device lacks this dtype
             raise
         return host
 
@@ -133,13 +133,13 @@ class broadcast(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
         self.index = 0
 
 
-def _at_least(arys: tuple[Any, ...], shapes: dict[int, Any]) -> Any:
-    made = []
+def _add_axes(arys: tuple[Any, ...], shapes: dict[int, Any]) -> Any:
+    views = []
     for a in arys:
         array = operand_array(a)
         key = shapes.get(array.ndim)
-        made.append(array if key is None else array[key])
-    return made[0] if len(made) == 1 else tuple(made)
+        views.append(array if key is None else array[key])
+    return views[0] if len(views) == 1 else tuple(views)
 
 
 def atleast_1d(*arys: Any) -> Any:
@@ -160,7 +160,7 @@ def atleast_1d(*arys: Any) -> Any:
     >>> clarray.atleast_1d(5)
     array([5])
     """
-    return _at_least(arys, {0: None if not arys else (np.newaxis,)})
+    return _add_axes(arys, {0: None if not arys else (np.newaxis,)})
 
 
 def atleast_2d(*arys: Any) -> Any:
@@ -181,7 +181,7 @@ def atleast_2d(*arys: Any) -> Any:
     >>> clarray.atleast_2d([1, 2])
     array([[1, 2]])
     """
-    return _at_least(arys, {0: (None, None), 1: (None,)})
+    return _add_axes(arys, {0: (None, None), 1: (None,)})
 
 
 def atleast_3d(*arys: Any) -> Any:
@@ -203,7 +203,7 @@ def atleast_3d(*arys: Any) -> Any:
     >>> clarray.atleast_3d([1, 2]).shape
     (1, 2, 1)
     """
-    return _at_least(arys, {0: (None, None, None), 1: (None, slice(None), None), 2: (..., None)})
+    return _add_axes(arys, {0: (None, None, None), 1: (None, slice(None), None), 2: (..., None)})
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -234,7 +234,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         raise AttributeError(f"'{type(x).__name__}' object has no attribute 'astype'")
     if not isinstance(x, DeviceArray | np.ndarray | np.generic):  # lists are refused, as NumPy does
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
-    if is_numpys_scalar(x) and device is None:
+    if is_numpy_scalar(x) and device is None:
         return x.astype(dtype)
     refuse_subclass(x)
     array = x if isinstance(x, DeviceArray) else asarray(x, device=device)
@@ -305,6 +305,6 @@ def size(a: Any, axis: Any = None) -> int:
         return a.size if hasattr(a, "size") else np.size(a)
     extents = shape(a)
     count = 1
-    for one in normalize_axis_tuple(axis, len(extents)):
-        count *= extents[one]
+    for counted_axis in normalize_axis_tuple(axis, len(extents)):
+        count *= extents[counted_axis]
     return count

@@ -1,4 +1,4 @@
-"""The elements of an array in another order, or more often: reversing, rotating, rolling, tiling, repeating."""
+"""Reversing, rotating, rolling, tiling and repeating of elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clarray._engine.expr.view import View, as_shape
 from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
-from clarray._numpy.manipulation.index_maps import Map, remapped, repeated
+from clarray._numpy.manipulation.index_maps import AxisMap, copy_repeated, read_through_maps
 from clarray._numpy.manipulation.shapes import ravel, reshape, transpose
 from clarray._numpy.sorting.sorting import searchsorted
 
@@ -54,7 +54,7 @@ def flip(m: Any, axis: Any = None) -> DeviceArray:
     return flipped
 
 
-def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:
+def _check_min_ndim(array: DeviceArray, ndim: int) -> DeviceArray:
     if array.ndim < ndim:
         raise ValueError(f"Input must be >= {ndim}-d.")
     return array
@@ -83,7 +83,7 @@ def fliplr(m: Any) -> DeviceArray:
     >>> clarray.fliplr([[1, 2], [3, 4]]).tolist()
     [[2, 1], [4, 3]]
     """
-    return flip(_of_ndim(operand_array(m), 2), 1)
+    return flip(_check_min_ndim(operand_array(m), 2), 1)
 
 
 def flipud(m: Any) -> DeviceArray:
@@ -109,10 +109,10 @@ def flipud(m: Any) -> DeviceArray:
     >>> clarray.flipud([[1, 2], [3, 4]]).tolist()
     [[3, 4], [1, 2]]
     """
-    return flip(_of_ndim(operand_array(m), 1), 0)
+    return flip(_check_min_ndim(operand_array(m), 1), 0)
 
 
-_TURNED = np.array([[0, 1], [3, 2]])  # after k quarters the first element is k
+_QUARTER_TURNS = np.array([[0, 1], [3, 2]])  # after k quarter turns, the first element is k
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
@@ -150,7 +150,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
         raise ValueError("Axes must be different.")
     if not all(-array.ndim <= axis < array.ndim for axis in axes):
         raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
-    k = k % 4 if type(k) is int else int(callers.relay(np.rot90, _TURNED, k)[0, 0])
+    k = k % 4 if type(k) is int else int(callers.relay(np.rot90, _QUARTER_TURNS, k)[0, 0])
     if k == 0:
         return array[...]
     if k == 2:
@@ -197,20 +197,20 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     array = operand_array(a)
     if axis is None:
         return reshape(roll(ravel(array), shift, 0), array.shape)
-    shifts, places = np.broadcast_arrays(
-        np.asarray(shift), normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)
-    )
+    shifts, axes = np.broadcast_arrays(np.asarray(shift), normalize_axis_tuple(axis, array.ndim, allow_duplicate=True))
     if not array.ndim:
         raise ValueError("a 0-d array has no axis to shift along")
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    total = [0] * array.ndim
-    for by, at in zip(shifts.flat, places.flat, strict=True):
-        total[at] += int(by)
-    pending = launchers.index_map_roll.roll(evaluate(array._node), total)
+    total_shifts = [0] * array.ndim
+    for step, position in zip(shifts.flat, axes.flat, strict=True):
+        total_shifts[position] += int(step)
+    pending = launchers.index_map_roll.roll(evaluate(array._node), total_shifts)
     if pending is not None:
         return wrap(pending)
-    return remapped(array, [Map(n, WRAP, by) for n, by in zip(array.shape, total, strict=True)], "K")
+    return read_through_maps(
+        array, [AxisMap(n, WRAP, step) for n, step in zip(array.shape, total_shifts, strict=True)], "K"
+    )
 
 
 @recorded(operands=1)
@@ -240,22 +240,22 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     array = operand_array(A)
-    times = tuple(reps) if np.iterable(reps) else (reps,)
-    if isinstance(A, DeviceArray) and all(t == 1 for t in times):
-        return creation.array(A, copy=True, ndmin=len(times))  # which keeps the order of elements
-    ndim = max(len(times), array.ndim)
-    times = (1,) * (ndim - len(times)) + times
-    if any(t < 0 for t in times):  # before they are read as integers, as in NumPy
+    counts = tuple(reps) if np.iterable(reps) else (reps,)
+    if isinstance(A, DeviceArray) and all(t == 1 for t in counts):
+        return creation.array(A, copy=True, ndmin=len(counts))  # keeps the memory order
+    ndim = max(len(counts), array.ndim)
+    counts = (1,) * (ndim - len(counts)) + counts
+    if any(t < 0 for t in counts):  # before the conversion to integers, as in NumPy
         raise ValueError("negative dimensions are not allowed")
-    times = tuple(int(t) if isinstance(t, bool | np.bool) else c_integer(t) for t in times)
+    counts = tuple(int(t) if isinstance(t, bool | np.bool) else c_integer(t) for t in counts)
     shape, strides, offset = view_of(array)
     lead = (1,) * (ndim - len(shape))
-    if not array.size:  # a view, as NumPy gives: read-only where `A` is
-        return reshape(array, tuple([t * n for t, n in zip(times, lead + shape, strict=True)]))
-    pairs = list(zip(times, lead + shape, strict=True))
-    steps = tuple(x for s in (*(0 for _ in lead), *strides) for x in (0, s))
-    found = repeated(array, View(tuple(x for pair in pairs for x in pair), steps, offset))
-    return found.reshape(tuple(t * n for t, n in pairs))
+    if not array.size:  # a view, as in NumPy: read-only if `A` is
+        return reshape(array, tuple([t * n for t, n in zip(counts, lead + shape, strict=True)]))
+    pairs = list(zip(counts, lead + shape, strict=True))
+    strided = tuple(x for s in (*(0 for _ in lead), *strides) for x in (0, s))
+    tiled = copy_repeated(array, View(tuple(x for pair in pairs for x in pair), strided, offset))
+    return tiled.reshape(tuple(t * n for t, n in pairs))
 
 
 @recorded(operands=1)
@@ -293,29 +293,29 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     axis = None if axis is None else line_axis(axis, array.ndim)
     if axis is None or not array.ndim:
         array, axis = ravel(array), 0
-    # A float64 scalar is a Python float, which NumPy takes for an integer.
+    # A float64 scalar is a Python float, which NumPy accepts as an integer.
     counts = repeats if hasattr(repeats, "dtype") and not isinstance(repeats, float) else np.array(repeats, np.intp)
-    np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises where that could change a number
+    np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises if the cast could change a number
     if counts.ndim > 1:
         raise ValueError("object too deep for desired array")
     if counts.size == 1:
-        return _each(array, int(counts.item()), axis)
+        return _repeat_equally(array, int(counts.item()), axis)
     if counts.size != array.shape[axis]:
         raise ValueError(f"operands could not be broadcast together with shape ({array.shape[axis]},) ({counts.size},)")
-    return take(array, _numbers(counts, device), axis, mode="clip")
+    return take(array, _repeated_positions(counts, device), axis, mode="clip")
 
 
-def _each(array: DeviceArray, times: int, axis: int) -> DeviceArray:
+def _repeat_equally(array: DeviceArray, times: int, axis: int) -> DeviceArray:
     if times < 0:
         raise ValueError("repeats may not contain negative values.")
     shape, strides, offset = view_of(array)
     after = axis + 1
-    wide = View((*shape[:after], times, *shape[after:]), (*strides[:after], 0, *strides[after:]), offset)
-    return repeated(array, wide).reshape((*shape[:axis], shape[axis] * times, *shape[after:]))
+    repeated = View((*shape[:after], times, *shape[after:]), (*strides[:after], 0, *strides[after:]), offset)
+    return copy_repeated(array, repeated).reshape((*shape[:axis], shape[axis] * times, *shape[after:]))
 
 
-def _numbers(counts: Any, device: Any) -> DeviceArray:
-    """For each element of a result the number of the element it repeats."""
+def _repeated_positions(counts: Any, device: Any) -> DeviceArray:
+    """Return, for each element of the result, the position of the element that it repeats."""
     if isinstance(counts, np.ndarray):
         if counts.size and counts.min() < 0:
             raise ValueError("repeats may not contain negative values.")
@@ -351,13 +351,13 @@ def resize(a: Any, new_shape: Any) -> DeviceArray:
     >>> clarray.resize([1, 2, 3], (2, 4)).tolist()
     [[1, 2, 3, 1], [2, 3, 1, 2]]
     """
-    flat = ravel(operand_array(a))
+    source = ravel(operand_array(a))
     if getattr(new_shape, "ndim", None) == 0 and not isinstance(new_shape, np.integer):
         raise TypeError("iteration over a 0-d array")
     shape = as_shape(new_shape)
     if min(shape, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")
     size = int(np.prod(shape, dtype=object)) if shape else 1
-    if not flat.size or not size:
-        return zeros(shape, flat.dtype, device=flat.device)
-    return remapped(flat, [Map(size, WRAP)]).reshape(shape)
+    if not source.size or not size:
+        return zeros(shape, source.dtype, device=source.device)
+    return read_through_maps(source, [AxisMap(size, WRAP)]).reshape(shape)

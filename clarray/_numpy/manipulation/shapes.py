@@ -1,7 +1,7 @@
-"""The same elements in another arrangement: NumPy's chapter "array manipulation routines".
+"""Changes of shape and of the order of axes.
 
-What NumPy gives as a view is one here, of the same memory; only some reshaping copies. A
-value still pending is computed first: a window needs memory to look at.
+Results are views of the same memory if they are views in NumPy. Only some reshaping copies.
+A pending array is evaluated first, because a view needs memory.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from clarray._core.creation import operand_array
 from clarray._core.creation_like import zeros_like
-from clarray._core.device_array import DeviceArray, keeps_numbers
+from clarray._core.device_array import DeviceArray, preserve_scalars
 from clarray._core.host_data import axis_order
-from clarray._core.views import is_itself, make_view, read_only, transform_view, view_of
+from clarray._core.views import is_same_memory, make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import READONLY
@@ -40,7 +40,7 @@ __all__ = [
 # Reshaping ----------------------------------------------------------------------------------------
 
 
-@keeps_numbers
+@preserve_scalars
 def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> DeviceArray:
     """Return the array with another shape, as a view if NumPy returns one.
 
@@ -70,19 +70,19 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
     [[0, 1, 2], [3, 4, 5]]
     """
     array = operand_array(a)
-    letter = views.check_order(order)
+    order_letter = views.check_order(order)
     view = view_of(array)
     if shape is None:
         return make_view(array, view)
-    found = views.reshape(view, shape, letter)
-    if found is not None and not copy:
-        return make_view(array, found)
+    reshaped = views.reshape(view, shape, order_letter)
+    if reshaped is not None and not copy:
+        return make_view(array, reshaped)
     if copy is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
-    packed = array.copy("F" if letter == "F" or (letter == "A" and view.f_contiguous) else "C")
-    found = views.reshape(view_of(packed), shape, letter)
-    assert found is not None
-    return make_view(packed, found)
+    packed = array.copy("F" if order_letter == "F" or (order_letter == "A" and view.f_contiguous) else "C")
+    reshaped = views.reshape(view_of(packed), shape, order_letter)
+    assert reshaped is not None
+    return make_view(packed, reshaped)
 
 
 def ravel(a: Any, order: str | None = "C") -> DeviceArray:
@@ -106,9 +106,9 @@ def ravel(a: Any, order: str | None = "C") -> DeviceArray:
     array([1, 2, 3, 4])
     """
     array = operand_array(a)
-    letter = views.check_order(order)
-    found = views.ravel(view_of(array), letter)
-    return _flattened(array, letter) if found is None else make_view(array, found)
+    order_letter = views.check_order(order)
+    raveled = views.ravel(view_of(array), order_letter)
+    return _flat_copy(array, order_letter) if raveled is None else make_view(array, raveled)
 
 
 def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
@@ -130,10 +130,10 @@ def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
     >>> clarray.asarray([[1, 2], [3, 4]]).flatten("F")
     array([1, 3, 2, 4])
     """
-    return _flattened(a, views.check_order(order))
+    return _flat_copy(a, views.check_order(order))
 
 
-def _flattened(array: DeviceArray, order: str) -> DeviceArray:
+def _flat_copy(array: DeviceArray, order: str) -> DeviceArray:
     layout = view_of(array)
     axes = views.iteration_order(layout) if order == "K" else axis_order(layout, order)
     arranged = transform_view(array, views.transpose, axes).copy("C")
@@ -143,7 +143,7 @@ def _flattened(array: DeviceArray, order: str) -> DeviceArray:
 # Axes ---------------------------------------------------------------------------------------------
 
 
-@keeps_numbers
+@preserve_scalars
 def transpose(a: Any, axes: Any = None) -> DeviceArray:
     """Permute the axes of an array, or reverse their order, as a view. See `numpy.transpose`.
 
@@ -219,7 +219,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
     return transform_view(operand_array(a), views.swapaxes, axis1, axis2)
 
 
-@keeps_numbers
+@preserve_scalars
 def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
     """Move axes to new positions, as a view. The other axes keep their order. See `numpy.moveaxis`.
 
@@ -277,19 +277,19 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
     array = operand_array(a)
     n = array.ndim
     axis = normalize_axis(axis, n)
-    first = start + n if start < 0 else start
-    if not 0 <= first <= n:
+    target = start + n if start < 0 else start
+    if not 0 <= target <= n:
         raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in")
-    if axis < first:
-        first -= 1
-    if axis == first:
+    if axis < target:
+        target -= 1
+    if axis == target:
         return array[...]
     order = [other for other in range(n) if other != axis]
-    order.insert(first, axis)
+    order.insert(target, axis)
     return transpose(array, order)
 
 
-@keeps_numbers
+@preserve_scalars
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
     """Remove axes of length 1, as a view. If there are none, return the array itself. See `numpy.squeeze`.
 
@@ -310,8 +310,8 @@ def squeeze(a: Any, axis: Any = None) -> DeviceArray:
     (3,)
     """
     array = operand_array(a)
-    found = views.squeeze(view_of(array), axis)
-    return array if found.shape == array.shape else make_view(array, found)
+    squeezed = views.squeeze(view_of(array), axis)
+    return array if squeezed.shape == array.shape else make_view(array, squeezed)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:
@@ -393,10 +393,10 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceA
 # Parts --------------------------------------------------------------------------------------------
 
 
-_NUMBERS = (int, float, complex, np.generic)
+_SCALAR_TYPES = (int, float, complex, np.generic)
 
 
-@keeps_numbers
+@preserve_scalars
 def real(val: Any) -> Any:
     """Return the real parts: a view of a complex array, or the array itself if it is not complex.
 
@@ -415,13 +415,13 @@ def real(val: Any) -> Any:
     >>> clarray.real([1 + 2j, 3 + 4j])
     array([1., 3.])
     """
-    if issubclass(type(val), _NUMBERS):
+    if issubclass(type(val), _SCALAR_TYPES):
         return val.real
     array = val if isinstance(val, DeviceArray) else operand_array(val)
     return _part(array, 0) if array.dtype.kind == "c" else array
 
 
-@keeps_numbers
+@preserve_scalars
 def imag(val: Any) -> Any:
     """Return the imaginary parts: a view of a complex array, or read-only zeros if it is not complex.
 
@@ -440,41 +440,41 @@ def imag(val: Any) -> Any:
     >>> clarray.imag([1 + 2j, 3 + 4j])
     array([2., 4.])
     """
-    if issubclass(type(val), _NUMBERS):
+    if issubclass(type(val), _SCALAR_TYPES):
         return val.imag
     array = val if isinstance(val, DeviceArray) else operand_array(val)
     if array.dtype.kind == "c":
         return _part(array, 1)
-    made = zeros_like(array, order="A")
-    made._node.flags |= READONLY
-    return made
+    zeros = zeros_like(array, order="A")
+    zeros._node.flags |= READONLY
+    return zeros
 
 
-def _part(array: DeviceArray, which: int) -> DeviceArray:
+def _part(array: DeviceArray, component: int) -> DeviceArray:
     """Return the real (0) or imaginary (1) parts as a view."""
-    return make_view(array, views.part(view_of(array), which), _real_dtype(array.dtype))
+    return make_view(array, views.part(view_of(array), component), _real_dtype(array.dtype))
 
 
 def set_real(array: DeviceArray, value: Any) -> None:
-    """``array.real = value``."""
+    """Assign to ``array.real``."""
     _set_part(real(array), value, array.dtype)
 
 
 def set_imag(array: DeviceArray, value: Any) -> None:
-    """``array.imag = value``."""
+    """Assign to ``array.imag``."""
     if array.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
     _set_part(imag(array), value, array.dtype)
 
 
-def _set_part(part: DeviceArray, value: Any, dtype: np.dtype) -> None:
-    """Set the parts of an array of a dtype: of a complex value NumPy takes the real one, its truth, or nothing."""
-    if isinstance(value, complex | list | tuple):
-        host = np.empty(np.shape(value), dtype)
-        host.real = value
-        value = host.real
-    if not (isinstance(value, DeviceArray) and is_itself(value._node, part._node)):
-        part[...] = value
+def _set_part(part: DeviceArray, assigned: Any, dtype: np.dtype) -> None:
+    """Assign to the real or imaginary parts. NumPy converts complex numbers and lists to the array's dtype."""
+    if isinstance(assigned, complex | list | tuple):
+        host = np.empty(np.shape(assigned), dtype)
+        host.real = assigned
+        assigned = host.real
+    if not (isinstance(assigned, DeviceArray) and is_same_memory(assigned._node, part._node)):
+        part[...] = assigned
 
 
 def _real_dtype(dtype: np.dtype) -> np.dtype:

@@ -1,4 +1,4 @@
-"""Parts of an array along an axis, as views."""
+"""Splitting of an array along an axis, into views."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Devic
     [[1, 2, 3], [4, 5]]
     """
     if not hasattr(ary, "shape"):
-        len(ary)  # a number has no length: NumPy's TypeError
+        len(ary)  # NumPy's TypeError for a scalar
     array = operand_array(ary)
     total = array.shape[axis]
-    if _is_sequence(indices_or_sections):
+    if _has_length(indices_or_sections):
         cuts = [0, *map(operator.index, indices_or_sections), total]
     else:
         sections = int(indices_or_sections)
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
-        each, longer = divmod(total, sections)
-        # One list of all sizes, as NumPy makes: a number that is far too large is a MemoryError.
-        cuts = list(accumulate([0] + [each + 1] * longer + [each] * (sections - longer)))
-    before = (slice(None),) * normalize_axis(axis, array.ndim)
-    return [array[(*before, slice(a, b))] for a, b in pairwise(cuts)]
+        length, longer = divmod(total, sections)
+        # One list of all sizes, as in NumPy: a huge number of sections raises MemoryError.
+        cuts = list(accumulate([0] + [length + 1] * longer + [length] * (sections - longer)))
+    leading = (slice(None),) * normalize_axis(axis, array.ndim)
+    return [array[(*leading, slice(a, b))] for a, b in pairwise(cuts)]
 
 
-def _is_sequence(value: Any) -> bool:
+def _has_length(value: Any) -> bool:
     try:
         len(value)
     except TypeError:
@@ -91,7 +91,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray
     >>> [part.tolist() for part in clarray.split([1, 2, 3, 4], [1, 3])]
     [[1], [2, 3], [4]]
     """
-    if _is_sequence(indices_or_sections):
+    if _has_length(indices_or_sections):
         return array_split(ary, indices_or_sections, axis)
     array = operand_array(ary)
     if array.shape[axis] % indices_or_sections:
@@ -122,7 +122,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
     >>> [part.tolist() for part in clarray.hsplit([[1, 2], [3, 4]], 2)]
     [[[1], [3]], [[2], [4]]]
     """
-    array = _of_ndim(ary, 1, "hsplit")
+    array = _with_min_ndim(ary, 1, "hsplit")
     return split(array, indices_or_sections, min(array.ndim - 1, 1))
 
 
@@ -149,7 +149,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
     >>> [part.tolist() for part in clarray.vsplit([[1, 2], [3, 4]], 2)]
     [[[1, 2]], [[3, 4]]]
     """
-    return split(_of_ndim(ary, 2, "vsplit"), indices_or_sections, 0)
+    return split(_with_min_ndim(ary, 2, "vsplit"), indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
@@ -175,10 +175,10 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
     >>> [part.tolist() for part in clarray.dsplit([[[1, 2], [3, 4]]], 2)]
     [[[[1], [3]]], [[[2], [4]]]]
     """
-    return split(_of_ndim(ary, 3, "dsplit"), indices_or_sections, 2)
+    return split(_with_min_ndim(ary, 3, "dsplit"), indices_or_sections, 2)
 
 
-def _of_ndim(ary: Any, ndim: int, name: str) -> DeviceArray:
+def _with_min_ndim(ary: Any, ndim: int, name: str) -> DeviceArray:
     array = operand_array(ary)
     if array.ndim < ndim:
         raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")

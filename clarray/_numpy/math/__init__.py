@@ -1,1 +1,1 @@
-"""Mathematical functions that are more than one ufunc, and tests of values."""
+"""Mathematical functions of more than one ufunc, and tests of values."""

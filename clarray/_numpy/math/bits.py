@@ -1,4 +1,4 @@
-"""Bits packed into bytes, eight at a time in one 64-bit integer."""
+"""Packing of bits into bytes, eight elements at a time in one 64-bit integer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from clarray._engine.algorithms.index_map.plan import CONSTANT
 from clarray._engine.expr.axes import c_integer, strict_axis
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import as_count
-from clarray._numpy.manipulation.index_maps import Map, remapped
+from clarray._numpy.manipulation.index_maps import AxisMap, read_through_maps
 from clarray._numpy.manipulation.shapes import moveaxis, ravel
 
 __all__ = ["packbits", "unpackbits"]
 
 _UINT8, _UINT64 = np.dtype(np.uint8), np.dtype(np.uint64)
-_LOW = np.uint64(0x7F7F7F7F7F7F7F7F)  # all bits of each byte but the highest
-_ONES = np.uint64(0x0101010101010101)
-# One bit in every byte, times this: all of them in the highest byte. Eight copies of a byte, 9 bits apart, are this
-# times the byte, and have each of its bits at the top of a byte of their own.
+_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)  # all bits of each byte but the highest
+_LOWEST_BITS = np.uint64(0x0101010101010101)
+# A word with one flag per byte, times such a factor, has all eight flags in its highest byte.
+# A byte times _TO_BIG is eight copies of it, 9 bits apart: each of its bits is the highest bit of another byte.
 _TO_BIG, _TO_LITTLE = np.uint64(0x8040201008040201), np.uint64(0x0102040810204080)
 
 
@@ -63,25 +63,25 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
     >>> clarray.packbits([1, 0, 0, 0, 0, 0, 1, 1]).tolist()
     [131]
     """
-    given = array = operand_array(a)
+    source = array = operand_array(a)
     np.packbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
-    array, axis = _lines(array, axis)
+    array, axis = _move_axis_last(array, axis)
     extent = array.shape[-1]
     if array.dtype.itemsize > 1:
         array = array != 0
     if extent % 8:
         zero = array.dtype.type(0)
-        longer = Map(extent + -extent % 8, CONSTANT, 0, (zero, zero))
-        array = remapped(array, [*(Map(n) for n in array.shape[:-1]), longer])
-    words = _words(array)
-    # the highest bit of each byte that is not zero: what overflows from its others, or its own
-    flags = ((((words & _LOW) + _LOW) | words) >> np.uint64(7)) & _ONES
+        padded_axis = AxisMap(extent + -extent % 8, CONSTANT, 0, (zero, zero))
+        array = read_through_maps(array, [*(AxisMap(n) for n in array.shape[:-1]), padded_axis])
+    words = _as_words(array)
+    # set the highest bit of each nonzero byte: by the carry from its other bits, or by itself
+    flags = ((((words & _LOW_BITS) + _LOW_BITS) | words) >> np.uint64(7)) & _LOWEST_BITS
     factor = _TO_BIG if bitorder[0] == "b" else _TO_LITTLE
-    return _in_order(moveaxis(((flags * factor) >> np.uint64(56)).astype(_UINT8), -1, axis), given)
+    return _match_order(moveaxis(((flags * factor) >> np.uint64(56)).astype(_UINT8), -1, axis), source)
 
 
-def _lines(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
-    """The array with an axis last, or flattened."""
+def _move_axis_last(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
+    """Move an axis to the end, or flatten the array if `axis` is None. Return the axis's position as well."""
     if axis is not None:
         axis = strict_axis(axis, max(array.ndim, 1))
     if axis is None or not array.ndim:
@@ -89,14 +89,14 @@ def _lines(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
     return moveaxis(array, axis, -1), axis
 
 
-def _words(array: DeviceArray) -> DeviceArray:
-    """Eight bytes each along the last axis as one integer."""
-    packed = ascontiguousarray(array)
-    if not packed.size:
-        return packed[..., ::8].astype(_UINT64)
-    if packed._node.offset % 8:
-        packed = packed.copy()
-    return view(packed, _UINT64)
+def _as_words(array: DeviceArray) -> DeviceArray:
+    """View each eight bytes along the last axis as one integer."""
+    aligned = ascontiguousarray(array)
+    if not aligned.size:
+        return aligned[..., ::8].astype(_UINT64)
+    if aligned._node.offset % 8:
+        aligned = aligned.copy()
+    return view(aligned, _UINT64)
 
 
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> DeviceArray:
@@ -136,28 +136,28 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     >>> clarray.unpackbits(clarray.array([131], dtype="uint8")).tolist()
     [1, 0, 0, 0, 0, 0, 1, 1]
     """
-    given = array = operand_array(a)
+    source = array = operand_array(a)
     np.unpackbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
-    array, axis = _lines(array, axis)
+    array, axis = _move_axis_last(array, axis)
     words = array.astype(_UINT64)
-    if bitorder[0] == "b":  # all that NumPy looks at
+    if bitorder[0] == "b":  # NumPy compares only this letter
         words = (words * _TO_BIG) >> np.uint64(7)
     else:
-        for by, mask in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
-            words = (words | (words << np.uint64(by))) & np.uint64(mask)
-    bits = view(ascontiguousarray(words & _ONES), _UINT8)
-    return _in_order(moveaxis(_counted(bits, count), -1, axis), given)
+        for shift, mask in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
+            words = (words | (words << np.uint64(shift))) & np.uint64(mask)
+    bits = view(ascontiguousarray(words & _LOWEST_BITS), _UINT8)
+    return _match_order(moveaxis(_take_count(bits, count), -1, axis), source)
 
 
-def _in_order(made: DeviceArray, given: DeviceArray) -> DeviceArray:
-    """In Fortran order what is made of an array in that order, in C order anything else."""
-    if made.ndim != given.ndim:
-        return made
-    found: DeviceArray = in_order(made._node, "A", layout_of(given._node))
-    return found
+def _match_order(target: DeviceArray, source: DeviceArray) -> DeviceArray:
+    """Return the result in Fortran order if its source is in Fortran order, else in C order."""
+    if target.ndim != source.ndim:
+        return target
+    ordered: DeviceArray = in_order(target._node, "A", layout_of(source._node))
+    return ordered
 
 
-def _counted(bits: DeviceArray, count: int | None) -> DeviceArray:
+def _take_count(bits: DeviceArray, count: int | None) -> DeviceArray:
     extent = bits.shape[-1]
     count = None if count is None else c_integer(as_count(count))
     if count is None or count == extent:
@@ -167,4 +167,4 @@ def _counted(bits: DeviceArray, count: int | None) -> DeviceArray:
     if count < extent:
         return bits[..., :count].copy()
     zero = _UINT8.type(0)
-    return remapped(bits, [*(Map(n) for n in bits.shape[:-1]), Map(count, CONSTANT, 0, (zero, zero))])
+    return read_through_maps(bits, [*(AxisMap(n) for n in bits.shape[:-1]), AxisMap(count, CONSTANT, 0, (zero, zero))])

@@ -1,4 +1,4 @@
-"""Slopes, phases and turns: `gradient`, `angle`, `unwrap`."""
+"""Gradients and phases: `gradient`, `angle`, `unwrap`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core.composing import Operand, applied, as_operand, where
+from clarray._core.composing import Operand, apply_ufunc, as_operand, where
 from clarray._core.creation import as_array
 from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray, wrap
@@ -27,7 +27,7 @@ _BOOL = np.dtype(bool)
 _FLOAT64 = np.dtype(np.float64)
 
 _add, _subtract, _multiply, _divide, _negative = (
-    partial(applied, ufunc) for ufunc in (np.add, np.subtract, np.multiply, np.true_divide, np.negative)
+    partial(apply_ufunc, ufunc) for ufunc in (np.add, np.subtract, np.multiply, np.true_divide, np.negative)
 )
 
 
@@ -56,12 +56,12 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
     [90.0, -90.0]
     """
     array = as_array(z)
-    # views of the parts are computed in vectors on a CPU, whole complex numbers one by one
-    turned = applied(np.arctan2, imag(array)._node if array.dtype.kind == "c" else 0, real(array)._node)
+    # on a CPU, loads of the real and imaginary parts are vectorized, loads of complex numbers are not
+    phase = apply_ufunc(np.arctan2, imag(array)._node if array.dtype.kind == "c" else 0, real(array)._node)
     if deg:
-        turned = _multiply(turned, 180 / math.pi)
-    found: DeviceArray = evaluate_if_eager(turned)
-    return found
+        phase = _multiply(phase, 180 / math.pi)
+    angles: DeviceArray = evaluate_if_eager(phase)
+    return angles
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> DeviceArray:
@@ -105,36 +105,36 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     array = as_array(p)
     if array.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
-    place = strict_axis(axis, array.ndim)
-    later, earlier = _neighbours(array, place)
-    jump = applied(np.not_equal, later, earlier) if array.dtype == _BOOL else _subtract(later, earlier)
+    unwrap_axis = strict_axis(axis, array.ndim)
+    later, earlier = _neighbours(array, unwrap_axis)
+    jump = apply_ufunc(np.not_equal, later, earlier) if array.dtype == _BOOL else _subtract(later, earlier)
     dtype = np.result_type(jump.dtype, period)
     correction = _correction(jump, period, period / 2 if discont is None else discont, dtype.kind in "iu")
-    made = empty_like(array, device_dtype(dtype, array.device))
-    before = (slice(None),) * place
-    first, rest = (*before, slice(None, 1)), (*before, slice(1, None))
-    made[first] = array[first]
-    summed = scans.cumsum(wrap(correction), place)
-    assign(made[rest], _add(later, summed._node))
-    return made
+    unwrapped = empty_like(array, device_dtype(dtype, array.device))
+    leading = (slice(None),) * unwrap_axis
+    first, rest = (*leading, slice(None, 1)), (*leading, slice(1, None))
+    unwrapped[first] = array[first]
+    total = scans.cumsum(wrap(correction), unwrap_axis)
+    assign(unwrapped[rest], _add(later, total._node))
+    return unwrapped
 
 
 def _neighbours(array: DeviceArray, axis: int) -> tuple[Node, Node]:
-    """The elements after the first along an axis, and those before the last."""
-    before = (slice(None),) * axis
-    return array[(*before, slice(1, None))]._node, array[(*before, slice(None, -1))]._node
+    """Return all elements but the first along an axis, and all but the last."""
+    leading = (slice(None),) * axis
+    return array[(*leading, slice(1, None))]._node, array[(*leading, slice(None, -1))]._node
 
 
-def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
-    """Return the correction of each element, beyond that of its predecessors, that makes its jump small."""
-    high, rest = divmod(period, 2) if whole else (period / 2, 0)
+def _correction(jump: Node, period: Any, discont: Any, integer: bool) -> Node:
+    """Return the correction that each element adds to its predecessors' corrections to make its jump small."""
+    high, remainder = divmod(period, 2) if integer else (period / 2, 0)
     low = -high
-    small = _add(applied(np.remainder, _subtract(jump, low), period), low)
-    if not rest:  # half a period up is as far as half a period down: keep the direction
-        up = applied(np.logical_and, applied(np.equal, small, low), applied(np.greater, jump, 0))
-        small = where(up, high, small)
-    correction = _subtract(small, jump)
-    return where(applied(np.less, applied(np.absolute, jump), discont), 0, correction)
+    wrapped = _add(apply_ufunc(np.remainder, _subtract(jump, low), period), low)
+    if not remainder:  # half a period up is as far as half a period down: keep the direction
+        half_up = apply_ufunc(np.logical_and, apply_ufunc(np.equal, wrapped, low), apply_ufunc(np.greater, jump, 0))
+        wrapped = where(half_up, high, wrapped)
+    correction = _subtract(wrapped, jump)
+    return where(apply_ufunc(np.less, apply_ufunc(np.absolute, jump), discont), 0, correction)
 
 
 # Gradient -----------------------------------------------------------------------------------------
@@ -182,66 +182,66 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     slopes = []
-    for place, step in zip(axes, steps, strict=True):
-        if array.shape[place] < edge_order + 1:
+    for grad_axis, step in zip(axes, steps, strict=True):
+        if array.shape[grad_axis] < edge_order + 1:
             raise ValueError(
                 "Shape of array too small to calculate a numerical gradient, "
                 "at least (edge_order + 1) elements are required."
             )
-        slopes.append(_slopes(array, place, step, edge_order))
+        slopes.append(_axis_gradient(array, grad_axis, step, edge_order))
     return slopes[0] if len(axes) == 1 else tuple(slopes)
 
 
-def _steps(given: tuple[Any, ...], axes: tuple[int, ...], array: DeviceArray) -> list[Any]:
-    """For each axis its spacing: a scalar, or an array of the distances of neighbours."""
-    if not given:
+def _steps(spacings: tuple[Any, ...], axes: tuple[int, ...], array: DeviceArray) -> list[Any]:
+    """Return the spacing along each axis: a scalar, or an array of the distances between neighbours."""
+    if not spacings:
         return [1.0] * len(axes)
-    if len(given) == 1 and np.ndim(given[0]) == 0:
-        return [_scalar(given[0])] * len(axes)
-    if len(given) != len(axes):
+    if len(spacings) == 1 and np.ndim(spacings[0]) == 0:
+        return [_host_scalar(spacings[0])] * len(axes)
+    if len(spacings) != len(axes):
         raise TypeError("invalid number of arguments")
-    return [_distances(each, array, place) for each, place in zip(given, axes, strict=True)]
+    return [_spacing(spacing, array, spaced_axis) for spacing, spaced_axis in zip(spacings, axes, strict=True)]
 
 
-def _scalar(value: Any) -> Any:
-    """A scalar on the host, with the dtype it has."""
-    return value.dtype.type(value.item()) if isinstance(value, DeviceArray) else value
+def _host_scalar(number: Any) -> Any:
+    """Return a scalar on the host, with its dtype."""
+    return number.dtype.type(number.item()) if isinstance(number, DeviceArray) else number
 
 
-def _distances(given: Any, array: DeviceArray, axis: int) -> Any:
-    if np.ndim(given) == 0:
-        return _scalar(given)
-    places = as_array(given, array.device)
-    if places.ndim != 1:
+def _spacing(spacing: Any, array: DeviceArray, axis: int) -> Any:
+    if np.ndim(spacing) == 0:
+        return _host_scalar(spacing)
+    coordinates = as_array(spacing, array.device)
+    if coordinates.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
-    if places.shape[0] != array.shape[axis]:
+    if coordinates.shape[0] != array.shape[axis]:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-    if places.dtype.kind in "iu":
-        places = places.astype(np.float64)
-    steps = scans.diff(places)
-    return _scalar(steps[0]) if bool((steps == steps[0]).all()) else steps
+    if coordinates.dtype.kind in "iu":
+        coordinates = coordinates.astype(np.float64)
+    steps = scans.diff(coordinates)
+    return _host_scalar(steps[0]) if bool((steps == steps[0]).all()) else steps
 
 
 class _Line:
-    """An array and the spacing along one of its axes, cut into the parts that differences are made of."""
+    """An array with the spacing along one axis. Its methods return the slices that finite differences combine."""
 
     def __init__(self, array: DeviceArray, axis: int, step: Any) -> None:
         self.array = array
         self.axis = axis
         self.step = step
         self.uniform = not isinstance(step, DeviceArray)
-        # differences of integers would wrap around; those of bools are for NumPy's subtract to refuse
+        # differences of integers would wrap around. For bools, np.subtract raises NumPy's error
         self.dtype = device_dtype(_FLOAT64, array.device) if array.dtype.kind in "iu" else array.dtype
 
     def window(self, start: int | None, stop: int | None) -> tuple[slice, ...]:
-        """The key of a part of the axis."""
+        """Return the key of a slice of the axis."""
         return (slice(None),) * self.axis + (slice(start, stop),)
 
     def values(self, start: int | None, stop: int | None) -> Node:
         return cast(self.array[self.window(start, stop)]._node, self.dtype)
 
     def distances(self, start: int | None = None, stop: int | None = None) -> Operand:
-        """The spacing, or that between neighbours in a part, in a shape that broadcasts against the array."""
+        """Return the spacing, or its slice, in a shape that broadcasts against the array."""
         if self.uniform:
             return as_operand(self.step, self.array.device)
         shape = [1] * self.array.ndim
@@ -249,59 +249,59 @@ class _Line:
         return reshape(self.step[start:stop], tuple(shape))._node
 
 
-def _slopes(array: DeviceArray, axis: int, step: Any, edge_order: int) -> DeviceArray:
-    """Slopes along one axis: a pass over the inner elements and one over each end."""
+def _axis_gradient(array: DeviceArray, axis: int, step: Any, edge_order: int) -> DeviceArray:
+    """Compute the slopes along one axis: one pass over the inner elements and one over each end."""
     dtype = array.dtype if array.dtype.kind in "fc" else device_dtype(_FLOAT64, array.device)
-    made = empty_like(array, dtype)
+    slopes = empty_like(array, dtype)
     line = _Line(array, axis, step)
-    edge = _edge if edge_order == 1 else _curved_edge
-    assign(made[line.window(1, -1)], _inside(line))
-    assign(made[line.window(None, 1)], edge(line, first=True))
-    assign(made[line.window(-1, None)], edge(line, first=False))
-    return made
+    edge = _first_order_edge if edge_order == 1 else _second_order_edge
+    assign(slopes[line.window(1, -1)], _inner_slopes(line))
+    assign(slopes[line.window(None, 1)], edge(line, first=True))
+    assign(slopes[line.window(-1, None)], edge(line, first=False))
+    return slopes
 
 
-def _inside(line: _Line) -> Node:
-    before, here, after = line.values(None, -2), line.values(1, -1), line.values(2, None)
+def _inner_slopes(line: _Line) -> Node:
+    before, centre, after = line.values(None, -2), line.values(1, -1), line.values(2, None)
     if line.uniform:
         return _divide(_subtract(after, before), _multiply(2.0, line.distances()))
     near, far = line.distances(None, -1), line.distances(1, None)
-    both = _add(near, far)
+    span = _add(near, far)
     weights = (
-        _divide(_negative(far), _multiply(near, both)),
+        _divide(_negative(far), _multiply(near, span)),
         _divide(_subtract(far, near), _multiply(near, far)),
-        _divide(near, _multiply(far, both)),
+        _divide(near, _multiply(far, span)),
     )
-    if line.array.ndim > 1:  # one of each for many elements: cheaper kept than computed each time
+    if line.array.ndim > 1:  # many elements share a weight, so it is computed once
         for weight in weights:
             wrap(weight).evaluate()
-    return _weighted(weights, (before, here, after))
+    return _weighted_sum(weights, (before, centre, after))
 
 
-def _edge(line: _Line, first: bool) -> Node:
-    """The difference of the two elements at an end."""
+def _first_order_edge(line: _Line, first: bool) -> Node:
+    """Return the slope at an end from its two outermost elements."""
     a, b, step = ((0, 1), (1, 2), (0, 1)) if first else ((-2, -1), (-1, None), (-1, None))
     return _divide(_subtract(line.values(*b), line.values(*a)), line.distances(*step))
 
 
-def _curved_edge(line: _Line, first: bool) -> Node:
-    """The slope, at an end, of the parabola through the three elements there."""
+def _second_order_edge(line: _Line, first: bool) -> Node:
+    """Return the slope at an end of the parabola through its three outermost elements."""
     parts = ((0, 1), (1, 2), (2, 3)) if first else ((-3, -2), (-2, -1), (-1, None))
     near, far = (line.distances(*part) for part in (((0, 1), (1, 2)) if first else ((-1, None), (-2, -1))))
     if line.uniform:
         weights = tuple(_divide(weight, near) for weight in (-1.5, 2.0, -0.5))
     else:
-        both = _add(near, far)
+        span = _add(near, far)
         weights = (
-            _divide(_negative(_add(_multiply(2.0, near), far)), _multiply(near, both)),
-            _divide(both, _multiply(near, far)),
-            _divide(_negative(near), _multiply(far, both)),
+            _divide(_negative(_add(_multiply(2.0, near), far)), _multiply(near, span)),
+            _divide(span, _multiply(near, far)),
+            _divide(_negative(near), _multiply(far, span)),
         )
     if not first:
         weights = tuple(map(_negative, reversed(weights)))
-    return _weighted(weights, tuple(line.values(*part) for part in parts))
+    return _weighted_sum(weights, tuple(line.values(*part) for part in parts))
 
 
-def _weighted(weights: tuple[Operand, ...], values: tuple[Node, ...]) -> Node:
+def _weighted_sum(weights: tuple[Operand, ...], values: tuple[Node, ...]) -> Node:
     first, second, third = map(_multiply, weights, values)
     return _add(_add(first, second), third)

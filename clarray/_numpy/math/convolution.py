@@ -105,12 +105,12 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
             raise ValueError(f"{name} array argument cannot be empty")
     if second.dtype.kind == "c":
         second = second.conj()
-    number = _mode(mode)
+    mode_number = _mode(mode)
     if first.size >= second.size:
-        return _slide(first, second, number, second.size // 2)
-    # NumPy slides the shorter one and turns the result round
+        return _slide(first, second, mode_number, second.size // 2)
+    # NumPy slides the shorter sequence and reverses the result
     size = first.size
-    return _slide(second[::-1], first[::-1], number, size - 1 - size // 2)
+    return _slide(second[::-1], first[::-1], mode_number, size - 1 - size // 2)
 
 
 def _check_depth(*arrays: DeviceArray) -> None:
@@ -123,53 +123,55 @@ def _check_depth(*arrays: DeviceArray) -> None:
 
 def _mode(mode: Any) -> int:
     if isinstance(mode, str):
-        found = _MODES.get(mode.lower())
-        if found is None or (mode not in ("valid", "same", "full") and len(mode) > 1):
+        mode_number = _MODES.get(mode.lower())
+        if mode_number is None or (mode not in ("valid", "same", "full") and len(mode) > 1):
             np.correlate([1.0], [1.0], mode)  # type: ignore[call-overload]  # raises NumPy's own error
         elif len(mode) == 1:
             np.correlate([1.0], [1.0], mode)  # type: ignore[call-overload]  # warns as NumPy does
-        return found if found is not None else 0
+        return mode_number if mode_number is not None else 0
     np.correlate([1.0], [1.0], mode)
     return int(mode)
 
 
-def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArray:
-    """``out[i] = sum(a[i + t - left] * v[t])`` for the longer `a`, with `left` as the mode says."""
+def _slide(a: DeviceArray, v: DeviceArray, mode: int, overlap_before: int) -> DeviceArray:
+    """Return ``out[i] = sum(a[i + t - offset] * v[t])``. `a` is the longer sequence, and the mode sets the offset."""
     n, m = a.size, v.size
     out_dtype = device_dtype(np.result_type(a.dtype, v.dtype), a.device)
     work = wide_dtype(out_dtype)
-    left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
+    offset, length = ((0, n - m + 1), (overlap_before, n), (m - 1, n + m - 1))[mode]
 
-    def slid(first: int, end: int, dtype: np.dtype) -> DeviceArray:
-        """The terms of some weights."""
-        spans = ((first - left, end - 1 - left),)
-        window = launchers.stencil.Window(form=LINE, spans=spans, weights=_packed(v[first:end], work), taps=end - first)
+    def partial_sum(first: int, end: int, dtype: np.dtype) -> DeviceArray:
+        """Sum the products with a slice of the weights."""
+        spans = ((first - offset, end - 1 - offset),)
+        window = launchers.stencil.Window(
+            form=LINE, spans=spans, weights=_contiguous_weights(v[first:end], work), taps=end - first
+        )
         return wrap(launchers.stencil.stencil(a._node, window, ("constant",), 0, work, dtype, (length,)))
 
-    found = slid(0, m, out_dtype)  # and only then the look at the weights: the device works while the host waits
-    odd = _not_finite(v) if mode else []
-    if not odd:
-        return found
-    # a product with what is not there, a zero, would be NaN
+    output = partial_sum(0, m, out_dtype)  # before the test of the weights: the device works while the host waits
+    nonfinite = _nonfinite_positions(v) if mode else []
+    if not nonfinite:
+        return output
+    # a non-finite weight times the zeros beyond the ends would be NaN
     total: DeviceArray = zeros(length, work, device=a.device)
-    for before, t in zip([-1, *odd], [*odd, m], strict=True):
-        if before + 1 < t:
-            total += slid(before + 1, t, work)
-        first, last = max(0, left - t), min(length, n + left - t)
+    for previous, t in zip([-1, *nonfinite], [*nonfinite, m], strict=True):
+        if previous + 1 < t:
+            total += partial_sum(previous + 1, t, work)
+        first, last = max(0, offset - t), min(length, n + offset - t)
         if t < m and first < last:
-            total[first:last] += a[first + t - left : last + t - left].astype(work) * v[t : t + 1]
+            total[first:last] += a[first + t - offset : last + t - offset].astype(work) * v[t : t + 1]
     return total.astype(out_dtype)
 
 
-def _not_finite(v: DeviceArray) -> list[int]:
-    """Find the elements that are NaN or infinite, and wait for the answer."""
+def _nonfinite_positions(v: DeviceArray) -> list[int]:
+    """Return the positions of NaNs and infinities. Waits for the device."""
     if v.dtype.kind not in "fc":
         return []
-    if np.isfinite(moments.at_hand(v)).all():
+    if np.isfinite(moments.fetch_if_small(v)).all():
         return []
     return np.flatnonzero(~np.isfinite(v.get())).tolist()
 
 
-def _packed(v: DeviceArray, dtype: np.dtype) -> Node:
+def _contiguous_weights(v: DeviceArray, dtype: np.dtype) -> Node:
     node = evaluate(ufunc_calls.cast(v._node, dtype))
     return node if node.contiguous else ufunc_calls.ascontiguous(node)

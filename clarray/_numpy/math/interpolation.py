@@ -19,9 +19,9 @@ from clarray._numpy.sorting.sorting import argsort
 __all__ = ["interp"]
 
 
-# The interval that holds x is searched for and interpolated in by the same work-item: one pass, whose tables are in the
-# cache. As in NumPy an interval is approached from its other end where that avoids inf - inf, and is constant where
-# even that is undefined; and complex differences are multiplied by the inverse of the interval's length.
+# One work-item searches the interval of its x and interpolates in it, in one pass. The tables stay in the cache.
+# As in NumPy, an interval is evaluated from its other end if that avoids inf - inf, and is constant if that is NaN too.
+# Complex differences are multiplied by the inverse of the interval's length, also as in NumPy.
 _LINE = """
 double along(double slope, double x, double x0, double x1, double y0, double y1) {
   double y = slope * (x - x0) + y0;
@@ -46,7 +46,7 @@ else {{
   else {{ y = {value}; }}
 }}
 """
-_REAL = ElementwiseKernel(
+_REAL_KERNEL = ElementwiseKernel(
     "float64 x, raw float64 xp, raw float64 fp, float64 left, float64 right",
     "float64 y",
     _SEARCH.format(
@@ -56,7 +56,7 @@ _REAL = ElementwiseKernel(
     "interp",
     preamble=_LINE,
 )
-_COMPLEX = ElementwiseKernel(
+_COMPLEX_KERNEL = ElementwiseKernel(
     "float64 x, raw float64 xp, raw complex128 fp, complex128 left, complex128 right",
     "complex128 y",
     _SEARCH.format(
@@ -115,26 +115,26 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """
     device = device_of_operands((x, xp, fp))
     values = as_array(fp, device)
-    kernel, dtype = (_COMPLEX, np.complex128) if values.dtype.kind == "c" else (_REAL, np.float64)
+    kernel, dtype = (_COMPLEX_KERNEL, np.complex128) if values.dtype.kind == "c" else (_REAL_KERNEL, np.float64)
     device_dtype(np.dtype(dtype), device)
-    places = as_array(xp, device)
+    sample_points = as_array(xp, device)
     if period is None:
         _check_depth(values)
-        _check_depth(places)
-    places, at = _real(places), _real(as_array(x, device))
+        _check_depth(sample_points)
+    sample_points, positions = _as_float64(sample_points), _as_float64(as_array(x, device))
     values = values.astype(dtype, copy=False)
     if period is not None:
-        at, places, values = _repeated(at, places, values, period)
+        positions, sample_points, values = _wrap_period(positions, sample_points, values, period)
         left = right = None
-    _check(at.size, places, values)
-    if not places.size:
-        return empty(at.shape, dtype, device=device)
-    ends = [values[k] if given is None else as_array(dtype(given), device) for given, k in ((left, 0), (right, -1))]
-    found: DeviceArray = kernel(at, places, values, *ends, size=None if at.ndim else ())
-    return found
+    _check_sizes(positions.size, sample_points, values)
+    if not sample_points.size:
+        return empty(positions.shape, dtype, device=device)
+    ends = [values[k] if fill is None else as_array(dtype(fill), device) for fill, k in ((left, 0), (right, -1))]
+    interpolated: DeviceArray = kernel(positions, sample_points, values, *ends, size=None if positions.ndim else ())
+    return interpolated
 
 
-def _real(array: DeviceArray) -> DeviceArray:
+def _as_float64(array: DeviceArray) -> DeviceArray:
     return array.astype(np.float64, casting="safe", copy=False)
 
 
@@ -143,26 +143,26 @@ def _check_depth(array: DeviceArray) -> None:
         raise ValueError(f"object {'too deep' if array.ndim else 'of too small depth'} for desired array")
 
 
-def _check(points: int, places: DeviceArray, values: DeviceArray) -> None:
-    if places.size == 0 and (points or not NUMPY_2_5):  # before 2.5, NumPy refuses to look for nothing
+def _check_sizes(points: int, sample_points: DeviceArray, values: DeviceArray) -> None:
+    if sample_points.size == 0 and (points or not NUMPY_2_5):  # NumPy before 2.5 raises for an empty x, too
         raise ValueError("array of sample points is empty")
-    if places.size != values.size:
+    if sample_points.size != values.size:
         raise ValueError("fp and xp are not of the same length.")
 
 
-def _repeated(
-    at: DeviceArray, places: DeviceArray, values: DeviceArray, period: float
+def _wrap_period(
+    positions: DeviceArray, sample_points: DeviceArray, values: DeviceArray, period: float
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
-    """Positions within one period, and the points in it in rising order with one more at either end."""
+    """Reduce positions and sample points to one period. Sort the points and repeat one beyond either end."""
     if period == 0:
         raise ValueError("period must be a non-zero value")
-    if places.ndim != 1 or values.ndim != 1:
+    if sample_points.ndim != 1 or values.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
-    if places.size != values.size:
+    if sample_points.size != values.size:
         raise ValueError("fp and xp are not of the same length")
     period = abs(period)
-    places = places % period
-    order = argsort(places)
-    places, values = places[order], values[order]
-    around = concatenate((places[-1:] - period, places, places[:1] + period))
-    return at % period, around, concatenate((values[-1:], values, values[:1]))
+    sample_points = sample_points % period
+    order = argsort(sample_points)
+    sample_points, values = sample_points[order], values[order]
+    wrapped_points = concatenate((sample_points[-1:] - period, sample_points, sample_points[:1] + period))
+    return positions % period, wrapped_points, concatenate((values[-1:], values, values[:1]))

@@ -1,4 +1,4 @@
-"""Comparisons of whole arrays, and tests of what kind of number each element is."""
+"""Comparisons of whole arrays, and elementwise tests for infinities and complex numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
+from clarray._core.composing import Operand, apply_ufunc, as_operand, compose_complex, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray, operand_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import refuse_subclass, scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
-from clarray._core.writes import host_outputs, one_hold, write_to_host
+from clarray._core.writes import host_outputs, with_device_lock, write_to_host
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import layout_of
@@ -71,8 +71,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     >>> clarray.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).tolist()
     [True, False]
     """
-    found: DeviceArray = evaluate_if_eager(_close(a, b, rtol, atol, equal_nan))
-    return found
+    mask: DeviceArray = evaluate_if_eager(_close(a, b, rtol, atol, equal_nan))
+    return mask
 
 
 def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Node:
@@ -85,37 +85,38 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Node:
     elif isinstance(y, int):
         y = float(y)
     _check_tolerances(relative, absolute)
-    allowed = applied(np.add, absolute, applied(np.multiply, relative, applied(np.absolute, y)))
-    near = applied(np.less_equal, applied(np.absolute, applied(np.subtract, x, y)), allowed)
-    close = applied(np.logical_or, applied(np.logical_and, near, applied(np.isfinite, y)), applied(np.equal, x, y))
+    tolerance = apply_ufunc(np.add, absolute, apply_ufunc(np.multiply, relative, apply_ufunc(np.absolute, y)))
+    within = apply_ufunc(np.less_equal, apply_ufunc(np.absolute, apply_ufunc(np.subtract, x, y)), tolerance)
+    finite = apply_ufunc(np.logical_and, within, apply_ufunc(np.isfinite, y))
+    close = apply_ufunc(np.logical_or, finite, apply_ufunc(np.equal, x, y))
     if equal_nan:
-        close = applied(np.logical_or, close, _both_nan(x, y))
+        close = apply_ufunc(np.logical_or, close, _both_nan(x, y))
     assert isinstance(close, Node)
     return close
 
 
 def _both_nan(x: Operand, y: Operand) -> Node:
-    both: Node = applied(np.logical_and, applied(np.isnan, x), applied(np.isnan, y))
+    both: Node = apply_ufunc(np.logical_and, apply_ufunc(np.isnan, x), apply_ufunc(np.isnan, y))
     return both
 
 
 def _check_tolerances(relative: Operand, absolute: Operand) -> None:
-    """Warn of tolerances that are not finite, as `numpy.errstate` wants it."""
-    if all(_all(applied(np.isfinite, each)) for each in (relative, absolute)):
+    """Warn of tolerances that are not finite, in the way that `numpy.errstate` sets."""
+    if all(_is_all_true(apply_ufunc(np.isfinite, tolerance)) for tolerance in (relative, absolute)):
         return
-    shown = [wrap(x) if isinstance(x, Node) else x for x in (absolute, relative)]
-    message = "One of rtol or atol is not valid, atol: {}, rtol: {}".format(*shown)
-    wanted = np.geterr()["invalid"]
-    if wanted == "warn":
-        callers.warn(message, RuntimeWarning)
-    elif wanted == "raise":
+    tolerances = [wrap(x) if isinstance(x, Node) else x for x in (absolute, relative)]
+    message = "One of rtol or atol is not valid, atol: {}, rtol: {}".format(*tolerances)
+    error_mode = np.geterr()["invalid"]
+    if error_mode == "warn":
+        callers.warn_user(message, RuntimeWarning)
+    elif error_mode == "raise":
         raise FloatingPointError(message)
-    elif wanted == "print":
+    elif error_mode == "print":
         print(message)
 
 
-def _all(tested: Operand) -> bool:
-    return bool(reductions.all(wrap(tested)) if isinstance(tested, Node) else tested)
+def _is_all_true(mask: Operand) -> bool:
+    return bool(reductions.all(wrap(mask)) if isinstance(mask, Node) else mask)
 
 
 @recorded_growth(operands=2)
@@ -139,23 +140,23 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
     >>> clarray.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
     True
     """
-    return _all(_close(a, b, rtol, atol, equal_nan))
+    return _is_all_true(_close(a, b, rtol, atol, equal_nan))
 
 
-def _operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray] | None:
-    """Both operands as arrays, or None where one is none of numbers."""
+def _numeric_operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray] | None:
+    """Return both operands as arrays, or None if one is not numeric."""
     device = device_of_operands((a, b))
     try:
-        hosts = [np.asarray(x) for x in (a, b) if not isinstance(x, DeviceArray)]
+        host_operands = [np.asarray(x) for x in (a, b) if not isinstance(x, DeviceArray)]
     except ValueError:  # sequences of unequal lengths
         return None
-    if any(x.dtype.kind not in "biufc" for x in hosts):
+    if any(x.dtype.kind not in "biufc" for x in host_operands):
         return None
     return as_array(a, device), as_array(b, device)
 
 
-def _no_numbers(equal: Any, a: Any, b: Any) -> bool:
-    """Texts and objects are equal to others of the host's, never to numbers of a device."""
+def _compare_on_host(equal: Any, a: Any, b: Any) -> bool:
+    """Compare texts and objects on the host. They are never equal to an array on a device."""
     return not (isinstance(a, DeviceArray) or isinstance(b, DeviceArray)) and bool(equal(a, b))
 
 
@@ -180,16 +181,16 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     >>> clarray.array_equal([1, 2], clarray.arange(1, 3))
     True
     """
-    found = _operands(a1, a2)
-    if found is None:
-        return _no_numbers(np.array_equal, a1, a2)
-    x, y = found
+    operands = _numeric_operands(a1, a2)
+    if operands is None:
+        return _compare_on_host(np.array_equal, a1, a2)
+    x, y = operands
     if x.shape != y.shape:
         return False
-    same = applied(np.equal, x._node, y._node)
+    equal = apply_ufunc(np.equal, x._node, y._node)
     if equal_nan:
-        same = applied(np.logical_or, same, _both_nan(x._node, y._node))
-    return _all(same)
+        equal = apply_ufunc(np.logical_or, equal, _both_nan(x._node, y._node))
+    return _is_all_true(equal)
 
 
 @recorded_growth(operands=2)
@@ -211,26 +212,26 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     >>> clarray.array_equiv([1, 2], [[1, 2], [1, 2]])
     True
     """
-    found = _operands(a1, a2)
-    if found is None:
-        return _no_numbers(np.array_equiv, a1, a2)
+    operands = _numeric_operands(a1, a2)
+    if operands is None:
+        return _compare_on_host(np.array_equiv, a1, a2)
     try:
-        broadcast_shapes([x.shape for x in found])
+        broadcast_shapes([x.shape for x in operands])
     except ValueError:
         return False
-    return _all(applied(np.equal, *(x._node for x in found)))
+    return _is_all_true(apply_ufunc(np.equal, *(x._node for x in operands)))
 
 
 # Tests of each element ----------------------------------------------------------------------------
 
 
-def _constant(value: bool, array: DeviceArray, order: str) -> DeviceArray:
-    """The same answer for every element, in an order that counts in what is computed of it."""
+def _constant_mask(value: bool, array: DeviceArray, order: str) -> DeviceArray:
+    """Return a constant mask in the shape and memory order of an array. Results computed from it inherit the order."""
     node = full(scalar_node(value, _BOOL), array.shape)
-    made: DeviceArray = in_order(node, order, layout_of(array._node))
+    mask: DeviceArray = in_order(node, order, layout_of(array._node))
     if array.ndim > 1:
-        evaluate(made._node)
-    return made
+        evaluate(mask._node)
+    return mask
 
 
 def iscomplex(x: Any) -> DeviceArray:
@@ -253,9 +254,9 @@ def iscomplex(x: Any) -> DeviceArray:
     """
     array = as_array(x)
     if array.dtype.kind != "c":
-        return _constant(False, array, "C")
-    found: DeviceArray = evaluate_if_eager(applied(np.not_equal, imag_part(array._node), 0))
-    return found
+        return _constant_mask(False, array, "C")
+    mask: DeviceArray = evaluate_if_eager(apply_ufunc(np.not_equal, imag_part(array._node), 0))
+    return mask
 
 
 def isreal(x: Any) -> DeviceArray:
@@ -278,9 +279,9 @@ def isreal(x: Any) -> DeviceArray:
     """
     array = as_array(x)
     if array.dtype.kind != "c":
-        return _constant(True, array, "A")
-    found: DeviceArray = evaluate_if_eager(applied(np.equal, imag_part(array._node), 0))
-    return found
+        return _constant_mask(True, array, "A")
+    mask: DeviceArray = evaluate_if_eager(apply_ufunc(np.equal, imag_part(array._node), 0))
+    return mask
 
 
 def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
@@ -288,13 +289,13 @@ def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
     if array.dtype.kind == "c":
         raise TypeError(f"This operation is not supported for {array.dtype} values because it would be ambiguous.")
     if array.dtype.kind == "f":
-        found: DeviceArray = ufunc_calls.call(np.equal, (array, infinity), out=out)
+        mask: DeviceArray = ufunc_calls.call(np.equal, (array, infinity), out=out)
     else:
-        found = ufunc_calls.call(np.not_equal, (array, array), out=out)  # never, in the order of the operand
-    return found
+        mask = ufunc_calls.call(np.not_equal, (array, array), out=out)  # all false, in the operand's memory order
+    return mask
 
 
-@one_hold("out")
+@with_device_lock("out")
 def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Return whether each element is positive infinity.
 
@@ -318,7 +319,7 @@ def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     return _is_infinity(x, np.inf, out)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Return whether each element is negative infinity.
 
@@ -347,7 +348,7 @@ def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     return _is_infinity(x, -np.inf, out)
 
 
-# Other values for some elements -------------------------------------------------------------------
+# Replacement of elements --------------------------------------------------------------------------
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> DeviceArray:
@@ -392,41 +393,41 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
     node = array._node
     if node.dtype.kind not in "fc":
-        return _value(array.copy("K") if copy and array is x else array)
+        return _scalar_if_0d(array.copy("K") if copy and array is x else array)
     dtype = np.dtype(f"f{node.dtype.itemsize // 2}") if node.dtype.kind == "c" else node.dtype
-    limits = np.finfo(dtype)
-    given = (nan, float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf)
-    values = [_replacement(value, array, dtype) for value in given]
+    info = np.finfo(dtype)
+    numbers = (nan, float(info.max) if posinf is None else posinf, float(info.min) if neginf is None else neginf)
+    replacements = [_cast_replacement(number, array, dtype) for number in numbers]
     if node.dtype.kind == "c":
-        made = composed(_replaced(real_part(node), *values), _replaced(imag_part(node), *values))
+        parts = (_replace_nonfinite(part, *replacements) for part in (real_part(node), imag_part(node)))
+        replaced = compose_complex(*parts)
     else:
-        made = _replaced(node, *values)
+        replaced = _replace_nonfinite(node, *replacements)
     if copy:
-        found: DeviceArray = in_order(made, "K", layout_of(node))
-        return found
-    array[...] = wrap(made)
-    return _value(array)
+        copied: DeviceArray = in_order(replaced, "K", layout_of(node))
+        return copied
+    array[...] = wrap(replaced)
+    return _scalar_if_0d(array)
 
 
-def _value(array: DeviceArray) -> DeviceArray:
-    """The array itself; of a 0-d array its value, for which NumPy gives a scalar."""
+def _scalar_if_0d(array: DeviceArray) -> DeviceArray:
     return array if array.ndim else array[()]
 
 
-def _replacement(value: Any, array: DeviceArray, dtype: np.dtype) -> Operand:
-    """A replacement in the dtype of what it replaces; NumPy judges whether it can be converted."""
-    found = as_operand(value, array.device)
-    if isinstance(found, Node):
-        np.copyto(np.empty(0, dtype), np.empty(0, found.dtype))
-        return cast(found, dtype)
-    np.copyto(np.empty(0, dtype), found)
-    return found
+def _cast_replacement(value: Any, array: DeviceArray, dtype: np.dtype) -> Operand:
+    """Cast a replacement to the array's dtype. NumPy raises if the cast is not allowed."""
+    operand = as_operand(value, array.device)
+    if isinstance(operand, Node):
+        np.copyto(np.empty(0, dtype), np.empty(0, operand.dtype))
+        return cast(operand, dtype)
+    np.copyto(np.empty(0, dtype), operand)
+    return operand
 
 
-def _replaced(value: Node, nan: Operand, posinf: Operand, neginf: Operand) -> Node:
-    finite = where(applied(np.equal, value, np.inf), posinf, value)
-    finite = where(applied(np.equal, value, -np.inf), neginf, finite)
-    return where(applied(np.isnan, value), nan, finite)
+def _replace_nonfinite(node: Node, nan: Operand, posinf: Operand, neginf: Operand) -> Node:
+    finite = where(apply_ufunc(np.equal, node, np.inf), posinf, node)
+    finite = where(apply_ufunc(np.equal, node, -np.inf), neginf, finite)
+    return where(apply_ufunc(np.isnan, node), nan, finite)
 
 
 def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
@@ -458,8 +459,8 @@ def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
     if array.dtype.kind != "c":
         return array
     bound = float(np.finfo(array.dtype).eps) * tol if tol > 1 else tol
-    close = applied(np.less, applied(np.absolute, imag_part(array._node)), bound)
-    return real(array) if _all(close) else array
+    close = apply_ufunc(np.less, apply_ufunc(np.absolute, imag_part(array._node)), bound)
+    return real(array) if _is_all_true(close) else array
 
 
 _FIX_IS_DEPRECATED = (
@@ -467,7 +468,7 @@ _FIX_IS_DEPRECATED = (
 )
 
 
-@one_hold("out")
+@with_device_lock("out")
 def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Round each element towards zero, the same as `clarray.trunc`.
 
@@ -493,6 +494,6 @@ def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     [-1.0, 1.0]
     """
     if callers.NUMPY_2_5:
-        callers.warn(_FIX_IS_DEPRECATED, DeprecationWarning)
-    found: DeviceArray = ufunc_calls.call(np.trunc, (as_array(x),), out=out)
-    return found
+        callers.warn_user(_FIX_IS_DEPRECATED, DeprecationWarning)
+    truncated: DeviceArray = ufunc_calls.call(np.trunc, (as_array(x),), out=out)
+    return truncated

@@ -1,6 +1,6 @@
 """Windows that taper a signal towards its ends, and `sinc` and `i0`, which signal processing uses with them.
 
-A window is an expression of the positions in it, computed where it is used.
+A window is a pending expression of the positions, which fuses into the kernel that reads it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.composing import applied, where
+from clarray._core.composing import apply_ufunc, where
 from clarray._core.creation import as_array, empty, ones
-from clarray._core.device_array import DeviceArray, no_number
+from clarray._core.device_array import DeviceArray, mark_0d_array
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import cast, evaluate_if_eager
 from clarray._engine.expr import build
@@ -24,32 +24,32 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser", "sinc"]
 _FLOAT64 = np.dtype(np.float64)
 
 
-def _real(*values: Any) -> list[float]:
-    """Read real numbers; the errors are those of NumPy, which makes an array of them."""
+def _as_floats(*values: Any) -> list[float]:
+    """Convert parameters to floats, with NumPy's errors."""
     numbers = np.array([0.0, *values])
     if numbers.dtype.kind not in "fO":  # an integer beyond 64 bits makes an array of objects
         raise TypeError("a real number is required for each parameter of a window")
-    numbers < 1  # noqa: B015 - NumPy's error, where an object is no number
+    numbers < 1  # noqa: B015 - NumPy's error for an object that is no number
     return numbers[1:].astype(float).tolist()
 
 
 def _angles(M: float) -> DeviceArray:  # noqa: N803
-    """From -pi to pi in `M` steps."""
+    """Return `M` angles from -pi to pi."""
     angles: DeviceArray = arange(1 - M, M, 2) * math.pi / (M - 1)
     return angles
 
 
-def _cosines(M: Any, *weights: float) -> DeviceArray:  # noqa: N803
-    """The sum of ``weights[k] * cos(k * angle)``."""
-    (M,) = _real(M)  # noqa: N806
+def _cosine_sum(M: Any, *weights: float) -> DeviceArray:  # noqa: N803
+    """Return the sum of ``weights[k] * cos(k * angle)``."""
+    (M,) = _as_floats(M)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)
     angles = _angles(M)
     total: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
         total = total + weight * np.cos(k * angles if k > 1 else angles)
-    found: DeviceArray = total
-    return found
+    window: DeviceArray = total
+    return window
 
 
 def hanning(M: int) -> DeviceArray:  # noqa: N803 - NumPy's name
@@ -70,7 +70,7 @@ def hanning(M: int) -> DeviceArray:  # noqa: N803 - NumPy's name
     >>> clarray.hanning(5).round(6).tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    return _cosines(M, 0.5, 0.5)
+    return _cosine_sum(M, 0.5, 0.5)
 
 
 def hamming(M: int) -> DeviceArray:  # noqa: N803
@@ -91,7 +91,7 @@ def hamming(M: int) -> DeviceArray:  # noqa: N803
     >>> clarray.hamming(5).round(6).tolist()
     [0.08, 0.54, 1.0, 0.54, 0.08]
     """
-    return _cosines(M, 0.54, 0.46)
+    return _cosine_sum(M, 0.54, 0.46)
 
 
 def blackman(M: int) -> DeviceArray:  # noqa: N803
@@ -112,7 +112,7 @@ def blackman(M: int) -> DeviceArray:  # noqa: N803
     >>> clarray.blackman(5)[1:4].round(6).tolist()
     [0.34, 1.0, 0.34]
     """
-    return _cosines(M, 0.42, 0.5, 0.08)
+    return _cosine_sum(M, 0.42, 0.5, 0.08)
 
 
 def bartlett(M: float) -> DeviceArray:  # noqa: N803
@@ -133,11 +133,11 @@ def bartlett(M: float) -> DeviceArray:  # noqa: N803
     >>> clarray.bartlett(5).tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    (M,) = _real(M)  # noqa: N806
+    (M,) = _as_floats(M)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)
-    found: DeviceArray = 1 - abs(arange(1 - M, M, 2)) / (M - 1)
-    return found
+    window: DeviceArray = 1 - abs(arange(1 - M, M, 2)) / (M - 1)
+    return window
 
 
 def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
@@ -165,13 +165,13 @@ def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
     >>> clarray.kaiser(5, 2.0).round(4).tolist()
     [0.4387, 0.8348, 1.0, 0.8348, 0.4387]
     """
-    M, beta = _real(M, beta)  # noqa: N806
+    M, beta = _as_floats(M, beta)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)
     middle = (M - 1) / 2
     offset = (arange(0, M) - middle) / middle
-    found: DeviceArray = i0(beta * np.sqrt(1 - offset * offset)) / float(np.i0(beta))
-    return found
+    window: DeviceArray = i0(beta * np.sqrt(1 - offset * offset)) / float(np.i0(beta))
+    return window
 
 
 def i0(x: Any) -> DeviceArray:
@@ -207,7 +207,7 @@ def i0(x: Any) -> DeviceArray:
     if array.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     dtype = array.dtype if array.dtype.kind == "f" else device_dtype(_FLOAT64, array.device)
-    return no_number(evaluate_if_eager(build.nary(i0_loop(dtype), (cast(array._node, dtype),))))
+    return mark_0d_array(evaluate_if_eager(build.nary(i0_loop(dtype), (cast(array._node, dtype),))))
 
 
 def sinc(x: Any) -> DeviceArray:
@@ -229,8 +229,8 @@ def sinc(x: Any) -> DeviceArray:
     [1.0, 0.63662]
     """
     node = as_array(x)._node
-    angle = applied(np.multiply, node, math.pi)
+    angle = apply_ufunc(np.multiply, node, math.pi)
     tiny = float(np.finfo(angle.dtype).eps) if angle.dtype.kind == "f" else 1e-20
-    angle = where(applied(np.not_equal, angle, 0), angle, tiny)
-    found: DeviceArray = evaluate_if_eager(applied(np.true_divide, applied(np.sin, angle), angle))
-    return found
+    angle = where(apply_ufunc(np.not_equal, angle, 0), angle, tiny)
+    ratio: DeviceArray = evaluate_if_eager(apply_ufunc(np.true_divide, apply_ufunc(np.sin, angle), angle))
+    return ratio

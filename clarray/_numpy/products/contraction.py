@@ -1,19 +1,19 @@
-"""Contractions of two arrays: what every product of vectors, matrices and tensors comes down to.
+"""Contractions of two arrays, of which all products of vectors, matrices and tensors are special cases.
 
-Each axis has a label. A label of both arrays that the result lacks is summed over:
+Each axis has a label. A contraction sums over the labels of both arrays that the result lacks:
 
     batch   in both and in the result        rows     in the first and in the result
     summed  in both, not in the result       columns  in the second and in the result
 
-With rows and columns it is a product of matrices, computed at once. Otherwise every element is used once, and the
-product is an expression: a multiplication and a sum, fused with what the operands still are.
+A contraction with rows and columns is a product of matrices, evaluated at once. Otherwise every element is used
+once, and the contraction is a pending multiplication and sum, fused with the pending operands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,11 +36,25 @@ from clarray._numpy.reduction.reduce_calls import ufunc_reduce
 Labels = Sequence[Any]
 
 
+class Term(NamedTuple):
+    """An operand of a contraction, with one label per axis. No label occurs twice."""
+
+    array: DeviceArray
+    labels: Labels
+
+
+class _Groups(NamedTuple):
+    """The labels of a product of matrices, by their part in it."""
+
+    batch: list[Any]
+    rows: list[Any]
+    columns: list[Any]
+    summed: list[Any]
+
+
 def contract(
-    a: DeviceArray,
-    a_labels: Labels,
-    b: DeviceArray,
-    b_labels: Labels,
+    a: Term,
+    b: Term,
     labels: Labels,
     dtype: np.dtype,
     target: DeviceArray | None = None,
@@ -50,88 +64,80 @@ def contract(
 
     Parameters
     ----------
-    a, b : DeviceArray
-    a_labels, b_labels : sequence
-        One label per axis, none twice in one operand; a label stands for one extent.
+    a, b : Term
+        The operands. Axes with the same label have the same extent.
     labels : sequence
-        Of the result, each one of the operands'.
+        Labels of the result. Each is a label of an operand.
     dtype : dtype
-        Of the result: values are converted to it first, and float16 is summed in float32.
+        Dtype of the result. Values are converted to it first, and float16 is summed in float32.
     target : DeviceArray, optional
-        Where the result may be put, if that is as quick: of its shape and dtype.
+        Output array of the result's shape and dtype. It is used only if that costs nothing.
     like : View, optional
-        How an expression's result is to lie in memory; as its operands do if it is not given.
+        Memory layout of the result. By default, a pending result has its operands' layout.
 
     Returns
     -------
     DeviceArray
-        Pending, or in memory, or `target`.
+        `target`, another array in memory, or a pending array.
     """
-    a, a_labels = _without(a, a_labels, {*b_labels, *labels}, dtype)
-    b, b_labels = _without(b, b_labels, {*a_labels, *labels}, dtype)
-    extents = dict(zip((*a_labels, *b_labels), (*a.shape, *b.shape), strict=True))
+    a = _sum_unshared_axes(a, {*b.labels, *labels}, dtype)
+    b = _sum_unshared_axes(b, {*a.labels, *labels}, dtype)
+    extents = dict(zip((*a.labels, *b.labels), (*a.array.shape, *b.array.shape), strict=True))
     shape = tuple(extents[label] for label in labels)
-    summed = [label for label in a_labels if label not in labels]
-    rows = [label for label in labels if label not in b_labels]
-    columns = [label for label in labels if label not in a_labels]
-    m, n, k = (prod(extents[label] for label in each) for each in (rows, columns, summed))
+    summed = [label for label in a.labels if label not in labels]
+    rows = [label for label in labels if label not in b.labels]
+    columns = [label for label in labels if label not in a.labels]
+    m, n, k = (prod(extents[label] for label in group) for group in (rows, columns, summed))
     if 0 in shape or k == 0:
         return wrap(full(scalar_node(0, dtype), shape))
-    policy = kernel_cache_of(a.device).policies.matmul
-    own = [label for label in labels if label in rows or label in columns]
-    turned = bool(own) and own[-1] in rows
+    policy = kernel_cache_of(a.array.device).policies.matmul
+    unshared = [label for label in labels if label in rows or label in columns]
+    swapped = bool(unshared) and unshared[-1] in rows
     matrices = prod(shape) // (m * n)
-    if not summed or not launchers.matmul.worthwhile(policy, *((n, m) if turned else (m, n)), k, dtype, matrices):
-        node = _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
-        found: DeviceArray = evaluate_if_eager(node) if like is None else in_order(node, "K", like)
-        return found
-    if turned:
-        a, a_labels, rows, b, b_labels, columns = b, b_labels, columns, a, a_labels, rows
-    at = _run_before(own, len(own), columns)
-    first = _run_before(own, at, rows)
-    inner, outer = own[at:], own[first:at]
-    batch = [label for label in labels if label not in own[first:]]
-    made = _multiplied(a, a_labels, b, b_labels, labels, (batch, outer, inner, summed), extents, dtype, target)
-    if like is None or (like.contiguous and made._node.contiguous):
-        return made
-    laid: DeviceArray = in_order(made._node, "K", like)
-    return laid
+    if not summed or not launchers.matmul.worthwhile(policy, *((n, m) if swapped else (m, n)), k, dtype, matrices):
+        node = _contract_pending(a, b, labels, summed, dtype)
+        pending: DeviceArray = evaluate_if_eager(node) if like is None else in_order(node, "K", like)
+        return pending
+    if swapped:
+        a, rows, b, columns = b, columns, a, rows
+    split = _run_start(unshared, len(unshared), columns)
+    first = _run_start(unshared, split, rows)
+    batch = [label for label in labels if label not in unshared[first:]]
+    groups = _Groups(batch, unshared[first:split], unshared[split:], summed)
+    product = _multiply_matrices(a, b, labels, groups, extents, dtype, target)
+    if like is None or (like.contiguous and product._node.contiguous):
+        return product
+    reordered: DeviceArray = in_order(product._node, "K", like)
+    return reordered
 
 
-def _run_before(labels: Labels, end: int, group: Labels) -> int:
-    """Where the run of the group's labels that ends at `end` begins."""
+def _run_start(labels: Labels, end: int, group: Labels) -> int:
+    """Return the start of the run of the group's labels that ends at `end`."""
     while end and labels[end - 1] in group:
         end -= 1
     return end
 
 
-def _without(array: DeviceArray, own: Labels, needed: set[Any], dtype: np.dtype) -> tuple[DeviceArray, Labels]:
-    """Sum over the axes that only this operand has."""
-    axes = tuple(axis for axis, label in enumerate(own) if label not in needed)
+def _sum_unshared_axes(term: Term, needed: set[Any], dtype: np.dtype) -> Term:
+    """Sum over the axes whose labels neither the other operand nor the result has."""
+    array, labels = term
+    axes = tuple(axis for axis, label in enumerate(labels) if label not in needed)
     if not axes:
-        return array, own
+        return term
     ufunc = np.logical_or if dtype.kind == "b" else np.add
     wide = wide_dtype(dtype)  # as exact as NumPy, which sums float16 products in float32
     total = ufunc_reduce(ufunc, wrap(cast(array._node, wide)), axes, None if dtype.kind == "b" else wide)
-    return total, [label for label in own if label in needed]
+    return Term(total, [label for label in labels if label in needed])
 
 
 # Elements used once: an expression ------------------------------------------------------------
 
 
-def _reduced(
-    a: DeviceArray,
-    a_labels: Labels,
-    b: DeviceArray,
-    b_labels: Labels,
-    labels: Labels,
-    summed: Labels,
-    dtype: np.dtype,
-) -> Node:
-    order = _order(a_labels if a.size >= b.size else b_labels, labels, summed)
+def _contract_pending(a: Term, b: Term, labels: Labels, summed: Labels, dtype: np.dtype) -> Node:
+    order = _loop_order((a if a.array.size >= b.array.size else b).labels, labels, summed)
     loop = product_loop(dtype)
-    left, right = (_entering(arranged(x, own, order), dtype) for x, own in ((a, a_labels), (b, b_labels)))
-    node = build.binary(loop, left, right)
+    a_factor, b_factor = (_factor(_arrange_axes(term, order), dtype) for term in (a, b))
+    node = build.binary(loop, a_factor, b_factor)
     if summed:
         ufunc = np.logical_or if dtype.kind == "b" else np.add
         axes = tuple(i for i, label in enumerate(order) if label in summed)
@@ -141,124 +147,123 @@ def _reduced(
     return cast(node, dtype)
 
 
-def _entering(array: DeviceArray, dtype: np.dtype) -> Node:
-    """An operand as it is multiplied: rounded to a narrower dtype first where there is one."""
+def _factor(array: DeviceArray, dtype: np.dtype) -> Node:
+    """Return an operand of the multiplication, rounded first if the product's dtype is narrower."""
     node = array._node
     return node if np.can_cast(node.dtype, dtype, "safe") else cast(node, dtype)
 
 
-def _order(longer: Labels, labels: Labels, summed: Labels) -> list[Any]:
-    """The result's labels with the summed ones among them where the larger operand has them, if it can be."""
-    kept = [label for label in longer if label in labels]
-    if kept != [label for label in labels if label in longer]:
+def _loop_order(larger: Labels, labels: Labels, summed: Labels) -> list[Any]:
+    """Insert the summed labels into the result's in the larger operand's order. Append them if the orders differ."""
+    common = [label for label in larger if label in labels]
+    if common != [label for label in labels if label in larger]:
         return [*labels, *summed]
     order = list(labels)
-    at = 0
-    for label in longer:
+    position = 0
+    for label in larger:
         if label in order:
-            at = order.index(label) + 1
+            position = order.index(label) + 1
         else:
-            order.insert(at, label)
-            at += 1
+            order.insert(position, label)
+            position += 1
     return order
 
 
-def arranged(array: DeviceArray, own: Labels, order: Labels) -> DeviceArray:
-    """An array with its axes in `order`, and axes of one element where it has none, but none in front."""
-    present = [label for label in order if label in own]
-    if list(own) != present:
-        array = shapes.transpose(array, [list(own).index(label) for label in present])
+def _arrange_axes(term: Term, order: Labels) -> DeviceArray:
+    """Bring an array's axes into an order, with axes of length 1 for missing labels, except leading ones."""
+    array, labels = term
+    present = [label for label in order if label in labels]
+    if list(labels) != present:
+        array = shapes.transpose(array, [list(labels).index(label) for label in present])
     if not present:
         return array
     first = list(order).index(present[0])
-    missing = [i for i, label in enumerate(order[first:]) if label not in own]
+    missing = [i for i, label in enumerate(order[first:]) if label not in labels]
     return shapes.expand_dims(array, tuple(missing)) if missing else array
 
 
-# Elements used again and again: a product of matrices -----------------------------------------
+# Elements used repeatedly: a product of matrices ----------------------------------------------
 
 
-def _multiplied(
-    a: DeviceArray,
-    a_labels: Labels,
-    b: DeviceArray,
-    b_labels: Labels,
+def _multiply_matrices(
+    a: Term,
+    b: Term,
     labels: Labels,
-    groups: tuple[list[Any], list[Any], list[Any], list[Any]],
+    groups: _Groups,
     extents: dict[Any, int],
     dtype: np.dtype,
     target: DeviceArray | None,
 ) -> DeviceArray:
     batch, rows, columns, summed = groups
-    repeated = tuple(extents[label] for label in batch)
-    left = _matrices(a, a_labels, batch, rows, summed, repeated, dtype)
-    right = _matrices(b, b_labels, batch, summed, columns, repeated, dtype)
-    found = [*batch, *rows, *columns]
-    shape = tuple(extents[label] for label in found)
-    flat = (*repeated, left.shape[-2], right.shape[-1])
-    if target is not None and found == list(labels) and _fit(target, left, right):
+    batch_shape = tuple(extents[label] for label in batch)
+    a_matrices = _as_matrices(a, groups, (rows, summed), batch_shape, dtype)
+    b_matrices = _as_matrices(b, groups, (summed, columns), batch_shape, dtype)
+    computed = [*batch, *rows, *columns]
+    shape = tuple(extents[label] for label in computed)
+    flat = (*batch_shape, a_matrices.shape[-2], b_matrices.shape[-1])
+    if target is not None and computed == list(labels) and _is_fitting_target(target, a_matrices, b_matrices):
         memory = target._node.memory
         assert memory is not None
         view = shapes.reshape(target, flat)._node
         with memory.device.lock:
             flush_readers(memory)
-            launchers.matmul.matmul(left, right, view)
+            launchers.matmul.matmul(a_matrices, b_matrices, view)
         return target
-    device = a.device
+    device = a.array.device
     leaf = contiguous_leaf(device.allocate(prod(flat) * dtype.itemsize), flat, dtype)
-    launchers.matmul.matmul(left, right, leaf)
-    made = shapes.reshape(wrap(leaf), shape)
-    if found != list(labels):
-        made = shapes.transpose(made, [found.index(label) for label in labels])
-    return wrap(made._node)
+    launchers.matmul.matmul(a_matrices, b_matrices, leaf)
+    product = shapes.reshape(wrap(leaf), shape)
+    if computed != list(labels):
+        product = shapes.transpose(product, [computed.index(label) for label in labels])
+    return wrap(product._node)
 
 
-def _fit(target: DeviceArray, left: Node, right: Node) -> bool:
-    """Whether a product can be computed where its result is wanted."""
+def _is_fitting_target(target: DeviceArray, a: Node, b: Node) -> bool:
+    """Return whether the kernel can write the product to `target` while it reads the operands."""
     leaf = target._node
     return (
         leaf.memory is not None
         and leaf.contiguous
-        and not any(overlaps(operand, leaf) or operand.memory is leaf.memory for operand in (left, right))
+        and not any(overlaps(operand, leaf) or operand.memory is leaf.memory for operand in (a, b))
     )
 
 
-def _matrices(
-    array: DeviceArray,
-    own: Labels,
-    batch: Labels,
-    first: Labels,
-    second: Labels,
-    repeated: tuple[int, ...],
+def _as_matrices(
+    term: Term,
+    groups: _Groups,
+    sides: tuple[Labels, Labels],
+    batch_shape: tuple[int, ...],
     dtype: np.dtype,
 ) -> Node:
-    """An operand as a leaf (batch..., first, second): a view where that is possible."""
+    """Return an operand as a leaf with the axes ``(batch..., sides[0], sides[1])``, as a view if possible."""
+    array, labels = term
     node = array._node
     integers = node.dtype.kind in "iu" and dtype.kind in "iu"
     if not integers and not np.can_cast(node.dtype, dtype, "safe"):
         array = wrap(evaluate(cast(node, dtype)))
-    order = [*(label for label in batch if label in own), *first, *second]
-    if list(own) != order:
-        array = shapes.transpose(array, [list(own).index(label) for label in order])
-    at = len(order) - len(first) - len(second)
-    split = at + len(first)
+    first, second = sides
+    order = [*(label for label in groups.batch if label in labels), *first, *second]
+    if list(labels) != order:
+        array = shapes.transpose(array, [list(labels).index(label) for label in order])
+    start = len(order) - len(first) - len(second)
+    split = start + len(first)
     shape = array.shape
-    flat = (*shape[:at], prod(shape[at:split]), prod(shape[split:]))
+    flat = (*shape[:start], prod(shape[start:split]), prod(shape[split:]))
     if flat != shape:
         array = shapes.reshape(array, flat)
-    if at < len(batch):
-        missing = tuple(i for i, label in enumerate(batch) if label not in own)
+    if start < len(groups.batch):
+        missing = tuple(i for i, label in enumerate(groups.batch) if label not in labels)
         array = shapes.expand_dims(array, missing)
-    whole = (*repeated, *flat[-2:])
-    return evaluate((array if array.shape == whole else shapes.broadcast_to(array, whole))._node)
+    full_shape = (*batch_shape, *flat[-2:])
+    return evaluate((array if array.shape == full_shape else shapes.broadcast_to(array, full_shape))._node)
 
 
 def conjugate(array: DeviceArray) -> DeviceArray:
-    """The complex conjugate, as an expression; anything real as it is."""
+    """Return the complex conjugate as a pending array, or a real array unchanged."""
     if array.dtype.kind != "c":
         return array
     dtype = array.dtype
     return wrap(build.unary(find_loop(np.conjugate, (dtype,), (dtype,)), array._node))
 
 
-__all__ = ["conjugate", "contract"]
+__all__ = ["Term", "conjugate", "contract"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -11,44 +12,57 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target
+from clarray._core.device_array import DeviceArray, check_target
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import on_device
 from clarray._core.small_calls import Rule, small_call
-from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
-from clarray._core.writes import one_hold
+from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, in_operand_order
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, can_broadcast, check_order
 from clarray._engine.ops.promotion import resolve
-from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
+from clarray._engine.values import dataclass
 from clarray._numpy.manipulation import shapes
-from clarray._numpy.products.contraction import conjugate, contract
+from clarray._numpy.products.contraction import Term, conjugate, contract
 from clarray._numpy.products.vectors import vector_product
 
-# Labels of the core axes: the operands', then the result's; "?" in NumPy's signature makes matmul's optional.
-_CORES: dict[str, tuple[str, str, str]] = {
+# Labels of the core axes of both operands and the result. matmul's are optional, "?" in NumPy's signature.
+_CORE_LABELS: dict[str, tuple[str, str, str]] = {
     "matmul": ("mk", "kn", "mn"),
     "vecdot": ("k", "k", ""),
     "matvec": ("mk", "k", "m"),
     "vecmat": ("k", "kn", "n"),
 }
 _CONJUGATE = ("vecdot", "vecmat")  # the first operand
-_LONE = (int, float, complex, str, bytes, np.generic)  # what has no axes, which each operand needs
-_NOTHING_GIVEN = {"out": None, "axes": None, "axis": None, "keepdims": False, "order": "K"}
+_SCALAR_TYPES = (int, float, complex, str, bytes, np.generic)  # types without axes, of which each operand needs one
 
 generalized: dict[np.ufunc, tuple[str, str, str]] = {
-    getattr(np, name): cores for name, cores in _CORES.items() if hasattr(np, name)
+    getattr(np, name): cores for name, cores in _CORE_LABELS.items() if hasattr(np, name)
 }
 
 
-class _Unfit(Exception):
-    """The operands do not fit each other: NumPy is asked to say why."""
+@dataclass(frozen=True)
+class _Options:
+    """The keywords of a call that do not choose its dtype."""
+
+    out: DeviceArray | None = None
+    axes: Any = None
+    axis: Any = None
+    keepdims: bool = False
+    order: str = "K"
 
 
-@one_hold("out")
+_NO_OPTIONS = _Options()
+
+
+class _ShapeMismatch(Exception):
+    """The operands' shapes do not fit. The handler has NumPy raise its own error."""
+
+
+@with_device_lock("out")
 def call(
     ufunc: np.ufunc,
     inputs: tuple[Any, ...],
@@ -64,7 +78,7 @@ def call(
     order: str = "K",
     subok: bool = True,
 ) -> Any:
-    """``ufunc(*inputs)`` for one of `generalized`, with NumPy's keywords.
+    """Call a ufunc of `generalized` with NumPy's keywords.
 
     Returns
     -------
@@ -73,10 +87,10 @@ def call(
     Raises
     ------
     ValueError
-        The shapes do not fit, as NumPy says it.
+        The shapes do not fit. The message is NumPy's.
     """
     if ufunc is np.matmul and len(inputs) == 2 and out is axes is dtype is signature is sig is None and not keepdims:
-        inputs = _on_device(*inputs)
+        inputs = _move_operands(*inputs)
         short = vector_product(*inputs)
         if short is not None:
             return short
@@ -87,59 +101,60 @@ def call(
             and type(inputs[0]) is type(inputs[1]) is DeviceArray
         ):
             return product(*inputs)
-    out = _output(ufunc, inputs, out)
-    if any(x is None or isinstance(x, _LONE) for x in inputs[:2]):
-        _let_numpy_say(ufunc, inputs[0], inputs[1], {"out": out, "dtype": dtype, "casting": casting})
+    out = _find_output(ufunc, inputs, out)
+    if any(x is None or isinstance(x, _SCALAR_TYPES) for x in inputs[:2]):
+        _raise_numpy_error(ufunc, inputs[0], inputs[1], _Options(out=out), dtype=dtype, casting=casting)
     device = device_of_operands((*inputs, out))
     a, b = as_array(inputs[0], device), as_array(inputs[1], device)
     order = "K" if order is None else check_order(order)
-    given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims, "order": order}
-    return _resolved_call(ufunc, a, b, device, dtype, signature if signature is not None else sig, casting, given)
+    options = _Options(out, axes, axis, keepdims, order)
+    return _resolved_call(ufunc, a, b, dtype, signature if signature is not None else sig, casting, options)
 
 
-def _on_device(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the operands of a product, ndarrays and lists beside a device array as device arrays."""
+def _move_operands(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return both operands as device arrays if one of them is a device array."""
     if type(a) is DeviceArray:
         return a, on_device(b, a)
     return (on_device(a, b), b) if type(b) is DeviceArray else (a, b)
 
 
-def multiplied(a: Any, b: Any) -> int:
-    """How many products of elements a product of matrices has, or more; vectors and numbers are taken for them."""
+def count_products(a: Any, b: Any) -> int:
+    """Return an upper bound on the number of multiplications in ``a @ b``."""
     b = np.asarray(b)
     return np.asarray(a).size * (b.size // b.shape[-min(2, b.ndim)] if b.ndim else 1)
 
 
-def all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
-    """How many products there are of an element of each operand."""
+def count_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
+    """Return the number of pairs of one element of each operand."""
     return np.size(a) * np.size(b)
 
 
 @recorded
 def _product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
-    """``a @ b`` of arrays that `vector_product` does not multiply."""
-    return _resolved_call(np.matmul, a, b, device_of_operands((a, b)), None, None, "same_kind", _NOTHING_GIVEN)
+    """Return ``a @ b`` of arrays that `vector_product` does not multiply."""
+    device_of_operands((a, b))  # raises for arrays on two devices
+    return _resolved_call(np.matmul, a, b, None, None, "same_kind", _NO_OPTIONS)
 
 
-_small_product = small_call(_product, Rule(np.matmul, "integers", multiplied))
+_small_product = small_call(_product, Rule(np.matmul, "integers", count_products))
 
 
 def product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
-    """``a @ b`` of arrays that `vector_product` does not multiply."""
+    """Return ``a @ b`` of arrays that `vector_product` does not multiply."""
     return (_small_product if a._node.dtype.kind in "biu" else _product)(a, b)
 
 
-def _output(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> DeviceArray | None:
-    """The array that a call writes to, by keyword or by position, if it may be written."""
-    given_out = inputs[2:]
-    if len(given_out) == 1 and out is None:
-        out = given_out[0]
+def _find_output(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> DeviceArray | None:
+    """Return the output array of a call, passed by keyword or by position. ValueError if it is read-only."""
+    positional_outputs = inputs[2:]
+    if len(positional_outputs) == 1 and out is None:
+        out = positional_outputs[0]
     elif len(inputs) != 2:
         raise TypeError(f"{ufunc.__name__}() takes from 2 to 3 positional arguments but {len(inputs)} were given")
     out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return None
-    target = checked_target(out, "return arrays must be of DeviceArray type, not {}")
+    target = check_target(out, "return arrays must be of DeviceArray type, not {}")
     target.check_writeable("output array is read-only")
     return target
 
@@ -148,21 +163,20 @@ def _resolved_call(
     ufunc: np.ufunc,
     a: DeviceArray,
     b: DeviceArray,
-    device: Device,
     dtype: Any,
     signature: Any,
     casting: str,
-    given: dict[str, Any],
+    options: _Options,
 ) -> DeviceArray:
-    """The product of two arrays in the dtype that NumPy would choose; `given` are the other keywords."""
-    found = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
-    for operand, each in zip((a, b), found[0], strict=True):
-        callers.warn_of_lost_parts(operand.dtype, each)
-    result = device_dtype(found[1][0], device)
+    """Return the product of two arrays on one device in the dtype that NumPy chooses."""
+    in_dtypes, out_dtypes = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
+    for operand, in_dtype in zip((a, b), in_dtypes, strict=True):
+        callers.warn_complex_cast(operand.dtype, in_dtype)
+    out_dtype = device_dtype(out_dtypes[0], a.device)
     try:
-        return _call(ufunc, a, b, result, casting, **given)
-    except _Unfit:
-        _let_numpy_say(ufunc, a, b, given)
+        return _call(ufunc, a, b, out_dtype, casting, options)
+    except _ShapeMismatch:
+        _raise_numpy_error(ufunc, a, b, options)
         raise ValueError(f"{ufunc.__name__}: operands of shapes {a.shape} and {b.shape} do not fit") from None
 
 
@@ -172,213 +186,217 @@ def _call(
     b: DeviceArray,
     dtype: np.dtype,
     casting: Any,
-    out: Any,
-    axes: Any,
-    axis: Any,
-    keepdims: bool,
-    order: str,
+    options: _Options,
 ) -> DeviceArray:
+    out, keepdims = options.out, options.keepdims
     operands = (a._node, b._node)
-    places = None if axes is None else tuple(map(_as_axes, _listed(axes)))
-    axis = None if axis is None else axis_number(axis)
-    found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
-    fits = None if out is None else _checked(out, found, dtype, casting, ufunc)
-    if found.a_lone:
-        a = shapes.squeeze(a, found.a_lone)
-    if found.b_lone:
-        b = shapes.squeeze(b, found.b_lone)
+    positions = None if options.axes is None else tuple(map(_as_axes, _as_axes_list(options.axes)))
+    axis = None if options.axis is None else axis_number(options.axis)
+    plan = _plan(ufunc, a.shape, b.shape, positions, axis, bool(keepdims))
+    target = None if out is None else _check_output(out, plan, dtype, casting, ufunc)
+    if plan.a_broadcast:
+        a = shapes.squeeze(a, plan.a_broadcast)
+    if plan.b_broadcast:
+        b = shapes.squeeze(b, plan.b_broadcast)
     if ufunc.__name__ in _CONJUGATE:
         a = conjugate(a)
-    like = None if keepdims or out is not None else _layout(found, a, b)
-    made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits, like)
+    like = None if keepdims or out is not None else _result_layout(plan, a, b)
+    terms = Term(a, plan.a_labels), Term(b, plan.b_labels)
+    result = contract(*terms, plan.labels, dtype, None if keepdims else target, like)
     if keepdims:
-        made = made.reshape(found.shape)
-    if out is None and order != "K":
-        return cast(DeviceArray, laid_out(made._node, order, operands))
-    if out is None or made is out:
-        return made
-    if made.ndim > out.ndim:
-        made = made.reshape(made.shape[made.ndim - out.ndim :])
-    assign(out, broadcast(made._node, out.shape))
-    return cast(DeviceArray, out)
+        result = result.reshape(plan.shape)
+    if out is None and options.order != "K":
+        return cast(DeviceArray, in_operand_order(result._node, options.order, operands))
+    if out is None or result is out:
+        return result
+    if result.ndim > out.ndim:
+        result = result.reshape(result.shape[result.ndim - out.ndim :])
+    assign(out, broadcast(result._node, out.shape))
+    return out
 
 
-def _layout(found: _Arranged, a: DeviceArray, b: DeviceArray) -> View:
-    """How a result lies in memory: loops as the operands do, and core axes in C order inside of them."""
-    views = []
-    for x, own in ((a, found.a_labels), (b, found.b_labels)):
-        steps = dict(zip(own, layout_of(x._node).strides, strict=True))
-        strides = [0 if isinstance(label, str) else steps.get(label, 0) for label in found.labels]
-        views.append(View(found.shape, tuple(strides)))
-    return View(found.shape, k_order_strides(views, found.shape))
+def _result_layout(plan: _Contraction, a: DeviceArray, b: DeviceArray) -> View:
+    """Return the result's memory layout: loop axes in the operands' order, then core axes in C order."""
+    layouts = []
+    for x, own_labels in ((a, plan.a_labels), (b, plan.b_labels)):
+        label_strides = dict(zip(own_labels, layout_of(x._node).strides, strict=True))
+        strides = [0 if isinstance(label, str) else label_strides.get(label, 0) for label in plan.labels]
+        layouts.append(View(plan.shape, tuple(strides)))
+    return View(plan.shape, k_order_strides(layouts, plan.shape))
 
 
-class _Arranged(NamedTuple):
-    """A call's contraction: labels of the operands and the result, and the axes that go before."""
+class _Contraction(NamedTuple):
+    """The contraction of a call: labels and shape of the result, labels of the operands.
+
+    `a_broadcast` and `b_broadcast` are the axes of length 1 that broadcast, which the operands lose first.
+    """
 
     a_labels: list[Any]
     b_labels: list[Any]
     labels: list[Any]
     shape: tuple[int, ...]
-    a_lone: tuple[int, ...]
-    b_lone: tuple[int, ...]
+    a_broadcast: tuple[int, ...]
+    b_broadcast: tuple[int, ...]
 
 
 @lru_cache(maxsize=1024)
-def _arranged(
+def _plan(
     ufunc: np.ufunc, a: tuple[int, ...], b: tuple[int, ...], axes: Any, axis: Any, keepdims: bool
-) -> _Arranged:
-    """Label the axes of operands of shapes `a` and `b`."""
+) -> _Contraction:
+    """Plan the contraction of operands of shapes `a` and `b`."""
     cores = _core_axes(ufunc, a, b)
-    places = _places(ufunc, cores, axes, axis, keepdims)
-    a_labels = _labels(len(a), cores[0], _normalized(places[0], len(a)))
-    b_labels = _labels(len(b), cores[1], _normalized(places[1], len(b)))
-    extents = _extents((a, a_labels), (b, b_labels))
-    loops = sorted(label for label in extents if not isinstance(label, str))
-    labels = _placed([*loops, *cores[2]], len(cores[2]), places[2], keepdims)
+    positions = _core_axis_positions(ufunc, cores, axes, axis, keepdims)
+    a_labels = _axis_labels(len(a), cores[0], _normalize_positions(positions[0], len(a)))
+    b_labels = _axis_labels(len(b), cores[1], _normalize_positions(positions[1], len(b)))
+    extents = _label_extents((a, a_labels), (b, b_labels))
+    loop_labels = sorted(label for label in extents if not isinstance(label, str))
+    labels = _result_labels([*loop_labels, *cores[2]], len(cores[2]), positions[2], keepdims)
     if keepdims:
         extents["kept"] = 1
     shape = tuple(extents[label] for label in labels)
-    a_lone, b_lone = (
-        tuple(i for i, label in enumerate(own) if given[i] != extents[label])
-        for given, own in ((a, a_labels), (b, b_labels))
+    a_broadcast, b_broadcast = (
+        tuple(i for i, label in enumerate(own_labels) if extents_given[i] != extents[label])
+        for extents_given, own_labels in ((a, a_labels), (b, b_labels))
     )
-    return _Arranged(
-        [label for i, label in enumerate(a_labels) if i not in a_lone],
-        [label for i, label in enumerate(b_labels) if i not in b_lone],
+    return _Contraction(
+        [label for i, label in enumerate(a_labels) if i not in a_broadcast],
+        [label for i, label in enumerate(b_labels) if i not in b_broadcast],
         [label for label in labels if label != "kept"],
         shape,
-        a_lone,
-        b_lone,
+        a_broadcast,
+        b_broadcast,
     )
 
 
-def _listed(axes: Any) -> list[Any]:
+def _as_axes_list(axes: Any) -> list[Any]:
     if not isinstance(axes, list):
         raise TypeError("axes should be a list.")
     return axes
 
 
-def _as_axes(each: Any) -> tuple[int, ...]:
-    return tuple(map(operator.index, each)) if isinstance(each, tuple | list) else (operator.index(each),)
+def _as_axes(axes: Any) -> tuple[int, ...]:
+    return tuple(map(operator.index, axes)) if isinstance(axes, tuple | list) else (operator.index(axes),)
 
 
-def _extents(*operands: tuple[tuple[int, ...], list[Any]]) -> dict[Any, int]:
-    """The extent of each label; only the axes of the loop broadcast."""
+def _label_extents(*operands: tuple[tuple[int, ...], list[Any]]) -> dict[Any, int]:
+    """Return the extent of each label. Only the loop axes broadcast."""
     extents: dict[Any, int] = {}
     for shape, labels in operands:
         for label, extent in zip(labels, shape, strict=True):
-            known = extents.get(label, extent)
-            if known != extent and (isinstance(label, str) or 1 not in (known, extent)):
-                raise _Unfit
-            extents[label] = extent if known == 1 else known
+            common = extents.get(label, extent)
+            if common != extent and (isinstance(label, str) or 1 not in (common, extent)):
+                raise _ShapeMismatch
+            extents[label] = extent if common == 1 else common
     return extents
 
 
-def _placed(labels: list[Any], core: int, places: tuple[int, ...], keepdims: bool) -> list[Any]:
-    """The result's labels with the core axes, or the one that is kept, where the call wants them."""
-    own = ["kept"] if keepdims else labels[len(labels) - core :]
-    found = labels[: len(labels) - core]
-    ndim = len(found) + len(own)
-    where = [p % ndim for p in places if -ndim <= p < ndim]
-    if len(where) != len(own) or len(set(where)) != len(where):
-        raise _Unfit
-    for p, label in sorted(zip(where, own, strict=True), key=lambda each: each[0]):
-        found.insert(p, label)
-    return found
+def _result_labels(labels: list[Any], core_ndim: int, positions: tuple[int, ...], keepdims: bool) -> list[Any]:
+    """Insert the core labels, or the label of the kept axis, at the positions in the result that the call asks for."""
+    core_labels = ["kept"] if keepdims else labels[len(labels) - core_ndim :]
+    labels_out = labels[: len(labels) - core_ndim]
+    ndim = len(labels_out) + len(core_labels)
+    targets = [p % ndim for p in positions if -ndim <= p < ndim]
+    if len(targets) != len(core_labels) or len(set(targets)) != len(targets):
+        raise _ShapeMismatch
+    for p, label in sorted(zip(targets, core_labels, strict=True), key=lambda pair: pair[0]):
+        labels_out.insert(p, label)
+    return labels_out
 
 
 def _core_axes(ufunc: np.ufunc, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[str, str, str]:
-    """Labels of the core axes, of which matmul drops those that 1-d operands lack."""
-    one, two, three = generalized[ufunc]
+    """Return the labels of the core axes. matmul drops the ones that 1-d operands lack."""
+    a_core, b_core, out_core = generalized[ufunc]
     if ufunc is np.matmul:
         if len(a) == 1:
-            one, three = "k", three.replace("m", "")
+            a_core, out_core = "k", out_core.replace("m", "")
         if len(b) == 1:
-            two, three = "k", three.replace("n", "")
-    if len(a) < len(one) or len(b) < len(two):
-        raise _Unfit
-    return one, two, three
+            b_core, out_core = "k", out_core.replace("n", "")
+    if len(a) < len(a_core) or len(b) < len(b_core):
+        raise _ShapeMismatch
+    return a_core, b_core, out_core
 
 
-def _places(
+def _core_axis_positions(
     ufunc: np.ufunc, cores: tuple[str, str, str], axes: Any, axis: Any, keepdims: bool
 ) -> list[tuple[int, ...]]:
-    """Where the core axes are, of the operands and of the result: the last ones unless it is said otherwise."""
+    """Return the positions of the core axes of the operands and of the result. By default, they are the last axes."""
     default = [tuple(range(-len(core), 0)) for core in cores]
-    single = cores[0] == cores[1] and len(cores[0]) == 1 and not cores[2] and ufunc is not np.matmul
+    one_axis = cores[0] == cores[1] and len(cores[0]) == 1 and not cores[2] and ufunc is not np.matmul
     if axis is not None:
         if axes is not None:
             raise TypeError("cannot specify both 'axis' and 'axes'")
-        if not single:
-            raise _Unfit
+        if not one_axis:
+            raise _ShapeMismatch
         return [(axis,), (axis,), (axis,) if keepdims else ()]
-    if keepdims and not single:
-        raise _Unfit
+    if keepdims and not one_axis:
+        raise _ShapeMismatch
     if axes is None:
         return [*default[:2], default[0]] if keepdims else default
-    places: list[tuple[int, ...]] = [*axes, ()] if len(axes) == 2 and not cores[2] else list(axes)
-    if len(places) != 3:
-        raise _Unfit
-    wanted = [len(core) for core in cores]
+    positions: list[tuple[int, ...]] = [*axes, ()] if len(axes) == 2 and not cores[2] else list(axes)
+    if len(positions) != 3:
+        raise _ShapeMismatch
+    core_ndims = [len(core) for core in cores]
     if keepdims:
-        places[2] = places[2] or (default[0] if len(axes) == 2 else places[0])
-        wanted[2] = 1
-    if [len(each) for each in places] != wanted:
-        raise _Unfit
-    return places
+        positions[2] = positions[2] or (default[0] if len(axes) == 2 else positions[0])
+        core_ndims[2] = 1
+    if [len(operand_axes) for operand_axes in positions] != core_ndims:
+        raise _ShapeMismatch
+    return positions
 
 
-def _normalized(places: Sequence[int], ndim: int) -> tuple[int, ...]:
-    if any(not -ndim <= p < ndim for p in places):
-        raise _Unfit
-    found = tuple(p % ndim for p in places)
-    if len(set(found)) != len(found):
-        raise _Unfit
-    return found
+def _normalize_positions(positions: Sequence[int], ndim: int) -> tuple[int, ...]:
+    if any(not -ndim <= p < ndim for p in positions):
+        raise _ShapeMismatch
+    normalized = tuple(p % ndim for p in positions)
+    if len(set(normalized)) != len(normalized):
+        raise _ShapeMismatch
+    return normalized
 
 
-def _labels(ndim: int, core: str, places: tuple[int, ...]) -> list[Any]:
-    """A label per axis: letters for core axes, numbers for those of the loop, -1 the last."""
+def _axis_labels(ndim: int, core: str, positions: tuple[int, ...]) -> list[Any]:
+    """Return one label per axis: letters for core axes, numbers for loop axes, -1 for the last one."""
     labels: list[Any] = [None] * ndim
-    for letter, place in zip(core, places, strict=True):
-        labels[place] = letter
-    number = 0
+    for letter, position in zip(core, positions, strict=True):
+        labels[position] = letter
+    loop_label = 0
     for axis in reversed(range(ndim)):
         if labels[axis] is None:
-            number -= 1
-            labels[axis] = number
+            loop_label -= 1
+            labels[axis] = loop_label
     return labels
 
 
-def _checked(out: DeviceArray, found: _Arranged, dtype: np.dtype, casting: Any, ufunc: np.ufunc) -> DeviceArray | None:
-    """`out` if the result can be computed in it, None if it has to be written there afterwards.
+def _check_output(
+    out: DeviceArray, plan: _Contraction, dtype: np.dtype, casting: Any, ufunc: np.ufunc
+) -> DeviceArray | None:
+    """Return `out` if the kernel can write to it, or None if the result is copied to it afterwards.
 
-    The axes of the loop are broadcast to those of `out`, which may lack leading ones of one element; core axes, which
-    come last, must be as long.
+    Loop axes broadcast to those of `out`, which may lack leading axes of length 1. Core axes come last and have the
+    same length in both.
     """
     if not np.can_cast(dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {dtype!r} to {out.dtype!r} with casting rule {casting!r}"
         )
-    if out.shape == found.shape:
+    if out.shape == plan.shape:
         return out if out.dtype == dtype else None
-    core = sum(isinstance(label, str) for label in found.labels)
-    loops, wanted = len(found.shape) - core, out.ndim - core
-    lacking = max(loops - wanted, 0)
+    core_ndim = sum(isinstance(label, str) for label in plan.labels)
+    loop_ndim, out_loop_ndim = len(plan.shape) - core_ndim, out.ndim - core_ndim
+    dropped = max(loop_ndim - out_loop_ndim, 0)
     if (
-        wanted < 0
-        or out.shape[wanted:] != found.shape[loops:]
-        or found.shape[:lacking] != (1,) * lacking
-        or not can_broadcast(found.shape[lacking:loops], out.shape[:wanted])
+        out_loop_ndim < 0
+        or out.shape[out_loop_ndim:] != plan.shape[loop_ndim:]
+        or plan.shape[:dropped] != (1,) * dropped
+        or not can_broadcast(plan.shape[dropped:loop_ndim], out.shape[:out_loop_ndim])
     ):
-        raise _Unfit
+        raise _ShapeMismatch
     return None
 
 
-def _let_numpy_say(ufunc: np.ufunc, a: Any, b: Any, given: dict[str, Any]) -> None:
-    """Call NumPy's function on arrays of these shapes, as it has the words for what is wrong."""
-    kwargs = {k: v for k, v in given.items() if v is not None and v is not False}
+def _raise_numpy_error(ufunc: np.ufunc, a: Any, b: Any, options: _Options, **more: Any) -> None:
+    """Call NumPy's function on zeros of the operands' shapes for its error."""
+    keywords = {field.name: getattr(options, field.name) for field in fields(options)} | more
+    kwargs = {name: keyword for name, keyword in keywords.items() if keyword is not None and keyword is not False}
     if "out" in kwargs:
         kwargs["out"] = np.empty(kwargs["out"].shape, kwargs["out"].dtype)
     ufunc(
@@ -387,4 +405,4 @@ def _let_numpy_say(ufunc: np.ufunc, a: Any, b: Any, given: dict[str, Any]) -> No
     )
 
 
-__all__ = ["all_pairs", "call", "generalized", "multiplied"]
+__all__ = ["call", "count_pairs", "count_products", "generalized"]

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers
-from clarray._core.composing import applied
+from clarray._core.composing import apply_ufunc
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, no_number
+from clarray._core.device_array import DeviceArray, empty, mark_0d_array
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.node import Node
@@ -25,9 +25,9 @@ from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation import shapes
-from clarray._numpy.products.contraction import conjugate, contract
+from clarray._numpy.products.contraction import Term, conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
-from clarray._numpy.products.gufuncs import all_pairs, multiplied
+from clarray._numpy.products.gufuncs import count_pairs, count_products
 from clarray._numpy.products.vectors import vector_product
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import outer as outer_product
@@ -35,20 +35,20 @@ from clarray._numpy.reduction.accumulations import outer as outer_product
 __all__ = ["cross", "dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 
-def _arrays(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray, np.dtype]:
-    """Both operands, and the dtype of their product."""
+def _as_operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray, np.dtype]:
+    """Return both operands as arrays, and the dtype of their product."""
     device = device_of_operands((a, b))
-    left, right = as_array(a, device), as_array(b, device)
-    return left, right, device_dtype(np.result_type(left.dtype, right.dtype), device)
+    a_array, b_array = as_array(a, device), as_array(b, device)
+    return a_array, b_array, device_dtype(np.result_type(a_array.dtype, b_array.dtype), device)
 
 
-def _into(out: Any, made: DeviceArray, name: str) -> DeviceArray:
-    """Put a result where ``out=`` says, which must be exactly what the function would have returned."""
-    if out is None or out is made:
-        return made
+def _write_out(out: Any, product: DeviceArray, name: str) -> DeviceArray:
+    """Assign a product to ``out``, or return it if ``out`` is None."""
+    if out is None or out is product:
+        return product
     if not isinstance(out, DeviceArray):
         raise TypeError(f"{name}: 'out' must be a DeviceArray, not {type(out).__name__}")
-    assign(out, made._node)
+    assign(out, product._node)
     return out
 
 
@@ -64,7 +64,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
     out.check_writeable("output array is read-only")
 
 
-@one_hold("out")
+@with_device_lock("out")
 def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Multiply vectors and matrices: sum products over one axis of each operand.
 
@@ -104,49 +104,49 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """
     if out is not None:
         return _dot(a, b, out)
-    short = vector_product(a, b)  # not recorded: the core has one launch for all lengths
-    return _dot(a, b) if short is None else short
+    vector_result = vector_product(a, b)  # not captured: the compiled core has one launch for all lengths
+    return _dot(a, b) if vector_result is None else vector_result
 
 
 @recorded(operands=2)
 def _dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
-    left, right, dtype = _arrays(a, b)
-    if not left.ndim or not right.ndim:
-        _check_out(out, left.shape or right.shape, dtype, "dot")
+    a_array, b_array, dtype = _as_operands(a, b)
+    if not a_array.ndim or not b_array.ndim:
+        _check_out(out, a_array.shape or b_array.shape, dtype, "dot")
         loop = find_loop(np.logical_and if dtype.kind == "b" else np.multiply, (dtype, dtype), (dtype,))
-        return _into(out, evaluate_if_eager(build.binary(loop, left._node, right._node)), "dot")
-    return _summed(left, left.ndim - 1, right, max(right.ndim - 2, 0), dtype, out, "dot")
+        return _write_out(out, evaluate_if_eager(build.binary(loop, a_array._node, b_array._node)), "dot")
+    return _sum_products(a_array, a_array.ndim - 1, b_array, max(b_array.ndim - 2, 0), dtype, out, "dot")
 
 
-_dot = small_call(_dot, Rule(np.dot, "integers", multiplied))
+_dot = small_call(_dot, Rule(np.dot, "integers", count_products))
 
 
-def _summed(
+def _sum_products(
     a: DeviceArray, a_axis: int, b: DeviceArray, b_axis: int, dtype: np.dtype, out: Any, name: str
 ) -> DeviceArray:
     if a.shape[a_axis] != b.shape[b_axis]:
-        at = max(b.ndim - 2, 0)  # where NumPy has brought the axis
-        arranged = list(b.shape)
-        arranged[at], arranged[b_axis] = arranged[b_axis], arranged[at]
+        named_axis = max(b.ndim - 2, 0)  # NumPy moves the axis here, and its message says so
+        named_shape = list(b.shape)
+        named_shape[named_axis], named_shape[b_axis] = named_shape[b_axis], named_shape[named_axis]
         raise ValueError(
-            f"shapes {_written(a.shape)} and {_written(tuple(arranged))} not aligned: "
-            f"{a.shape[a_axis]} (dim {a_axis}) != {arranged[at]} (dim {at})"
+            f"shapes {_shape_text(a.shape)} and {_shape_text(tuple(named_shape))} not aligned: "
+            f"{a.shape[a_axis]} (dim {a_axis}) != {named_shape[named_axis]} (dim {named_axis})"
         )
-    number = count()
-    a_labels = [-1 if axis == a_axis else next(number) for axis in range(a.ndim)]
-    b_labels = [-1 if axis == b_axis else next(number) for axis in range(b.ndim)]
+    free_labels = count()
+    a_labels = [-1 if axis == a_axis else next(free_labels) for axis in range(a.ndim)]
+    b_labels = [-1 if axis == b_axis else next(free_labels) for axis in range(b.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
-    shape = (*_without(a.shape, [a_axis]), *_without(b.shape, [b_axis]))
+    shape = (*_drop_axes(a.shape, [a_axis]), *_drop_axes(b.shape, [b_axis]))
     _check_out(out, shape, dtype, name)
     like = View(shape, contiguous(shape)) if out is None else None
-    return _into(out, contract(a, a_labels, b, b_labels, labels, dtype, out, like), name)
+    return _write_out(out, contract(Term(a, a_labels), Term(b, b_labels), labels, dtype, out, like), name)
 
 
-def _without(shape: Shape, axes: Sequence[int]) -> Shape:
+def _drop_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
 
 
-def _written(shape: tuple[int, ...]) -> str:
+def _shape_text(shape: tuple[int, ...]) -> str:
     return str(shape).replace(" ", "")
 
 
@@ -179,12 +179,12 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
     >>> int(clarray.vdot([[1, 2], [3, 4]], [[1, 0], [0, 1]]))
     5
     """
-    left, right, dtype = _arrays(a, b)
-    if left.shape != right.shape or left.ndim != 1:
-        left, right = shapes.ravel(left), shapes.ravel(right)
-    if left.shape != right.shape:
-        raise ValueError(f"cannot reshape array of size {right.size} into shape {_written(left.shape)}")
-    return contract(conjugate(left), (0,), right, (0,), (), dtype)
+    a_array, b_array, dtype = _as_operands(a, b)
+    if a_array.shape != b_array.shape or a_array.ndim != 1:
+        a_array, b_array = shapes.ravel(a_array), shapes.ravel(b_array)
+    if a_array.shape != b_array.shape:
+        raise ValueError(f"cannot reshape array of size {b_array.size} into shape {_shape_text(a_array.shape)}")
+    return contract(Term(conjugate(a_array), (0,)), Term(b_array, (0,)), (), dtype)
 
 
 def inner(a: Any, b: Any, /) -> DeviceArray:
@@ -215,22 +215,22 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     >>> clarray.inner([[1, 2], [3, 4]], [10, 1]).tolist()
     [12, 34]
     """
-    short = vector_product(a, b) if type(b) is DeviceArray and b.ndim == 1 else None
-    return _inner(a, b) if short is None else short
+    vector_result = vector_product(a, b) if type(b) is DeviceArray and b.ndim == 1 else None
+    return _inner(a, b) if vector_result is None else vector_result
 
 
 @recorded(operands=2)
 def _inner(a: Any, b: Any) -> DeviceArray:
-    left, right, dtype = _arrays(a, b)
-    if not left.ndim or not right.ndim:
-        return dot(left, right)
-    return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
+    a_array, b_array, dtype = _as_operands(a, b)
+    if not a_array.ndim or not b_array.ndim:
+        return dot(a_array, b_array)
+    return _sum_products(a_array, a_array.ndim - 1, b_array, b_array.ndim - 1, dtype, None, "inner")
 
 
-_inner = small_call(_inner, Rule(np.inner, "integers", all_pairs))
+_inner = small_call(_inner, Rule(np.inner, "integers", count_pairs))
 
 
-@one_hold("out")
+@with_device_lock("out")
 def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Multiply each element of `a` by each element of `b`.
 
@@ -255,18 +255,19 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     [[3, 4, 5], [6, 8, 10]]
     """
     if out is None and type(a) is type(b) is DeviceArray and a.ndim == b.ndim == 1:
-        # nothing is copied that has steps, and no shape is new to operators: a factorization has others at each step
-        made: DeviceArray = a[:, None] * b
-        return made
+        # operators copy no strided operand and have one launch for all shapes, which change in each step of a
+        # factorization
+        products: DeviceArray = a[:, None] * b
+        return products
     return _outer(a, b, out)
 
 
 @recorded_growth(operands=2)
 def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
     device = device_of_operands((a, b, out))
-    left, right = (shapes.ravel(as_array(x, device)) for x in (a, b))
-    made: DeviceArray = outer_product(np.multiply, left, right, out=None if out is None else (out,))
-    return made
+    a_flat, b_flat = (shapes.ravel(as_array(x, device)) for x in (a, b))
+    products: DeviceArray = outer_product(np.multiply, a_flat, b_flat, out=None if out is None else (out,))
+    return products
 
 
 @recorded(operands=2)
@@ -304,31 +305,32 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     >>> int(clarray.tensordot([[1, 2], [3, 4]], [[1, 1], [1, 1]], axes=2))
     10
     """
-    left, right, dtype = _arrays(a, b)
+    a_array, b_array, dtype = _as_operands(a, b)
     try:
-        first, second = axes
+        a_axes, b_axes = axes
     except TypeError:
-        first, second = list(range(-axes, 0)), list(range(axes))
-    first, second = _integers(first), _integers(second)
-    if len(first) != len(second):
+        a_axes, b_axes = list(range(-axes, 0)), list(range(axes))
+    a_axes, b_axes = _as_axis_list(a_axes), _as_axis_list(b_axes)
+    if len(a_axes) != len(b_axes):
         raise ValueError("shape-mismatch for sum")
-    _refuse_duplicates(first, second)
-    for i, j in zip(first, second, strict=True):  # an axis that is not there is an IndexError
-        if left.shape[i] != right.shape[j]:
+    _check_unique(a_axes, b_axes)
+    for i, j in zip(a_axes, b_axes, strict=True):  # an axis out of bounds raises IndexError
+        if a_array.shape[i] != b_array.shape[j]:
             raise ValueError("shape-mismatch for sum")
-    first = [strict_axis(at, left.ndim) for at in first]
-    second = [strict_axis(at, right.ndim) for at in second]
-    _refuse_duplicates(first, second)  # by two names
-    number = count()
-    a_labels = [-1 - first.index(i) if i in first else next(number) for i in range(left.ndim)]
-    b_labels = [-1 - second.index(i) if i in second else next(number) for i in range(right.ndim)]
+    a_axes = [strict_axis(at, a_array.ndim) for at in a_axes]
+    b_axes = [strict_axis(at, b_array.ndim) for at in b_axes]
+    _check_unique(a_axes, b_axes)  # negative and positive axes may be the same
+    free_labels = count()
+    a_labels = [-1 - a_axes.index(i) if i in a_axes else next(free_labels) for i in range(a_array.ndim)]
+    b_labels = [-1 - b_axes.index(i) if i in b_axes else next(free_labels) for i in range(b_array.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
-    shape = (*_without(left.shape, first), *_without(right.shape, second))
-    return no_number(contract(left, a_labels, right, b_labels, labels, dtype, like=View(shape, contiguous(shape))))
+    shape = (*_drop_axes(a_array.shape, a_axes), *_drop_axes(b_array.shape, b_axes))
+    like = View(shape, contiguous(shape))
+    return mark_0d_array(contract(Term(a_array, a_labels), Term(b_array, b_labels), labels, dtype, like=like))
 
 
-def _integers(axes: Any) -> list[int]:
-    """Return an axis, or a sequence or array of them, as a list. Bools stay, for `strict_axis` to refuse."""
+def _as_axis_list(axes: Any) -> list[int]:
+    """Return an axis, or a sequence or array of axes, as a list. Bools stay, and `strict_axis` raises for them."""
     try:
         axes = list(axes)
     except TypeError:
@@ -336,15 +338,15 @@ def _integers(axes: Any) -> list[int]:
     return [axis if isinstance(axis, bool) else operator.index(axis) for axis in axes]
 
 
-def _refuse_duplicates(*axes: list[Any]) -> None:
-    if any(len(set(each)) != len(each) for each in axes):
+def _check_unique(*axes: list[Any]) -> None:
+    if any(len(set(axis_list)) != len(axis_list) for axis_list in axes):
         raise ValueError("duplicate axes are not allowed in tensordot")
 
 
 def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:
-    """The product of every element with its counterpart, as an expression."""
-    made: DeviceArray = call(np.multiply, (a, b))
-    return made
+    """Return the elementwise product as a pending array."""
+    product: DeviceArray = call(np.multiply, (a, b))
+    return product
 
 
 @recorded(operands=2)
@@ -368,17 +370,17 @@ def kron(a: Any, b: Any) -> DeviceArray:
     [1, 2, 3, 10, 20, 30]
     """
     device = device_of_operands((a, b))
-    left, right = as_array(a, device), as_array(b, device)
-    ndim = max(left.ndim, right.ndim)
-    if not left.ndim or not right.ndim:
-        return multiply(left, right)
-    left = left.reshape((1,) * (ndim - left.ndim) + left.shape)
-    right = right.reshape((1,) * (ndim - right.ndim) + right.shape)
+    a_array, b_array = as_array(a, device), as_array(b, device)
+    ndim = max(a_array.ndim, b_array.ndim)
+    if not a_array.ndim or not b_array.ndim:
+        return multiply(a_array, b_array)
+    a_array = a_array.reshape((1,) * (ndim - a_array.ndim) + a_array.shape)
+    b_array = b_array.reshape((1,) * (ndim - b_array.ndim) + b_array.shape)
     scaled = multiply(
-        shapes.expand_dims(left, tuple(range(1, 2 * ndim, 2))),
-        shapes.expand_dims(right, tuple(range(0, 2 * ndim, 2))),
+        shapes.expand_dims(a_array, tuple(range(1, 2 * ndim, 2))),
+        shapes.expand_dims(b_array, tuple(range(0, 2 * ndim, 2))),
     )
-    return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
+    return scaled.reshape(tuple(m * n for m, n in zip(a_array.shape, b_array.shape, strict=True)))
 
 
 @recorded(operands=2)
@@ -413,54 +415,54 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    left, right, dtype = _arrays(a, b)
-    if left.ndim < 1 or right.ndim < 1:
+    a_array, b_array, dtype = _as_operands(a, b)
+    if a_array.ndim < 1 or b_array.ndim < 1:
         raise ValueError("At least one array has zero dimension")
-    first, second = _vectors(left, axisa, "axisa", dtype), _vectors(right, axisb, "axisb", dtype)
-    if not len(first) == len(second) == 3:
-        _check_lengths(left.shape[axisa], right.shape[axisb])
-        callers.warn(
+    a_parts, b_parts = _components(a_array, axisa, "axisa", dtype), _components(b_array, axisb, "axisb", dtype)
+    if not len(a_parts) == len(b_parts) == 3:
+        _check_vector_lengths(a_array.shape[axisa], b_array.shape[axisb])
+        callers.warn_user(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
             "(deprecated in NumPy 2.0)",
             DeprecationWarning,
         )
-    if len(first) == len(second) == 2:
-        return no_number(in_order(_minor(first, second, 0, 1), "C"))
-    shape = (*np.broadcast_shapes(first[0].shape, second[0].shape), 3)
-    place = normalize_axis(axisc, len(shape), "axisc")
-    made = empty(shape, dtype, left.device)
+    if len(a_parts) == len(b_parts) == 2:
+        return mark_0d_array(in_order(_minor(a_parts, b_parts, 0, 1), "C"))
+    shape = (*np.broadcast_shapes(a_parts[0].shape, b_parts[0].shape), 3)
+    out_axis = normalize_axis(axisc, len(shape), "axisc")
+    vectors = empty(shape, dtype, a_array.device)
     for k in range(3):
-        assign(made[..., k], _minor(first, second, (k + 1) % 3, (k + 2) % 3))
-    return shapes.moveaxis(made, -1, place)
+        assign(vectors[..., k], _minor(a_parts, b_parts, (k + 1) % 3, (k + 2) % 3))
+    return shapes.moveaxis(vectors, -1, out_axis)
 
 
-def _check_lengths(one: int, other: int) -> None:
-    """Let NumPy judge vectors that have not three elements each: up to 2.4 it takes those of two."""
+def _check_vector_lengths(a_length: int, b_length: int) -> None:
+    """Raise NumPy's error for vectors of these lengths. NumPy up to 2.4 accepts vectors of two elements."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        np.cross(np.broadcast_to(0.0, (one,)), np.broadcast_to(0.0, (other,)))
+        np.cross(np.broadcast_to(0.0, (a_length,)), np.broadcast_to(0.0, (b_length,)))
 
 
-def _vectors(array: DeviceArray, axis: int, name: str, dtype: np.dtype) -> list[Node]:
-    """The elements along an axis, each as an array of the other axes."""
+def _components(array: DeviceArray, axis: int, name: str, dtype: np.dtype) -> list[Node]:
+    """Return the components of vectors along an axis, each as an array of the other axes."""
     moved = shapes.moveaxis(array, normalize_axis(axis, array.ndim, name), -1)
     return [cast(moved[..., k]._node, dtype) for k in range(min(moved.shape[-1], 4))]
 
 
 def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
-    """``a[i] * b[j] - a[j] * b[i]``, a third element that is not there being zero."""
-    plus = applied(np.multiply, a[i], b[j]) if i < len(a) and j < len(b) else None
-    minus = applied(np.multiply, a[j], b[i]) if j < len(a) and i < len(b) else None
-    found: Node
+    """Return ``a[i] * b[j] - a[j] * b[i]``. The third component of a 2-d vector is zero."""
+    plus = apply_ufunc(np.multiply, a[i], b[j]) if i < len(a) and j < len(b) else None
+    minus = apply_ufunc(np.multiply, a[j], b[i]) if j < len(a) and i < len(b) else None
+    difference: Node
     if minus is None:
         assert plus is not None
         return plus
-    found = applied(np.negative, minus) if plus is None else applied(np.subtract, plus, minus)
-    return found
+    difference = apply_ufunc(np.negative, minus) if plus is None else apply_ufunc(np.subtract, plus, minus)
+    return difference
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the sum along a diagonal.
 
@@ -493,5 +495,5 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     >>> int(clarray.trace([[1, 2], [3, 4]]))
     5
     """
-    found: DeviceArray = reductions.sum(shapes.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
-    return found
+    total: DeviceArray = reductions.sum(shapes.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
+    return total

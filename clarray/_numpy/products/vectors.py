@@ -1,4 +1,4 @@
-"""Products with a vector by the short way: no labels, no plan, a multiplication and a sum that are fused."""
+"""Fast path for products with a vector: a fused multiplication and sum, without labels and without a plan."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from clarray._engine.ops.ufuncs import exact_product_loop, find_loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated
 
-_steps: dict[Any, tuple[Any, Any]] = {}  # of a dtype and the numbers of axes: the multiplication, and the sum
+_steps: dict[Any, tuple[Any, Any]] = {}  # multiplication and sum by the dtype and the operands' numbers of axes
 
 
 def product_loop(dtype: np.dtype) -> Any:
-    """The multiplication whose results are summed."""
+    """Return the multiplication loop of a sum of products."""
     wide = wide_dtype(dtype)
     if wide.kind == "f":
         return exact_product_loop(wide)
@@ -36,37 +36,38 @@ def vector_product_steps(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, 
     ufunc = np.logical_or if dtype.kind == "b" else np.add
     axis = 1 if ndims == (2, 1) else 0
     op = reduction_op(fold_monoid(ufunc, wide_dtype(dtype)), (axis,), max(ndims), False)
-    found = _steps[dtype, ndims] = product_loop(dtype), op
-    return found
+    loops = _steps[dtype, ndims] = product_loop(dtype), op
+    return loops
 
 
 @accelerated
 def vector_product(a: Any, b: Any) -> DeviceArray | None:
-    """``a @ b`` of two vectors, or of a vector and a matrix; None where it is not that simple.
+    """Return ``a @ b`` of two vectors or of a vector and a matrix, or None if the general path must compute it.
 
-    Not simple are operands of two dtypes, empty ones, selections by a mask, and what does not fit.
+    The general path takes operands of different dtypes, empty operands, selections by a mask, and shapes that do not
+    fit.
     """
     if type(a) is not DeviceArray or type(b) is not DeviceArray:
         return None
-    left, right = a._node, b._node
-    dtype = left.dtype
-    if right.dtype is not dtype or (left.flags | right.flags) & MASKED:
+    a_node, b_node = a._node, b._node
+    dtype = a_node.dtype
+    if b_node.dtype is not dtype or (a_node.flags | b_node.flags) & MASKED:
         return None
-    shape = left.shape
-    ndims = len(shape), len(right.shape)
-    if ndims not in _PLACES or shape[-1] != right.shape[0] or not left.size or not right.size:
+    shape = a_node.shape
+    ndims = len(shape), len(b_node.shape)
+    if ndims not in _NDIMS or shape[-1] != b_node.shape[0] or not a_node.size or not b_node.size:
         return None
     if ndims == (1, 2):
         view = view_of(a)
-        left = make_view(a, View((shape[0], 1), (view.strides[0], 0), view.offset))._node
+        a_node = make_view(a, View((shape[0], 1), (view.strides[0], 0), view.offset))._node
     loop, op = _steps.get((dtype, ndims)) or vector_product_steps(dtype, ndims)
-    node = build.reduction(op, (build.binary(loop, left, right),), shape[:-1] if ndims[1] == 1 else right.shape[1:])
+    node = build.reduction(op, (build.binary(loop, a_node, b_node),), shape[:-1] if ndims[1] == 1 else b_node.shape[1:])
     if Device.several:
-        device_of(node.inputs)  # raises where they are on two
+        device_of(node.inputs)  # raises for operands on two devices
     node = cast(node, dtype)
     return evaluate_if_eager(node if node.shape else computed_number(node))
 
 
-_PLACES = {(1, 1), (2, 1), (1, 2)}
+_NDIMS = {(1, 1), (2, 1), (1, 2)}
 
 __all__ = ["product_loop", "vector_product"]

@@ -1,1 +1,1 @@
-"""Axes reduced, and running values along them."""
+"""Reductions over axes and scans along them."""

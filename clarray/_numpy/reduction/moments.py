@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.composing import applied
+from clarray._core.composing import apply_ufunc
 from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node
@@ -22,41 +22,42 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import scale_loop, select_loop
 from clarray._engine.speedups import recorded_growth
+from clarray._engine.values import dataclass
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
+    build_reduction,
+    cast_first,
     check_out,
     check_shape,
-    finished,
-    full_node,
-    kept_shape,
-    narrowed,
-    operand,
-    reduced,
+    constant_node,
+    operand_node,
+    reduced_shape,
     split_mask,
     ufunc_reduce,
+    write_result,
 )
 
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
 __all__ = ["mean", "std", "var"]
 
 
-def _float_dtypes(dtype: np.dtype, wanted: Any, out: Any = None) -> tuple[np.dtype, np.dtype]:
-    """Dtype of the computation and of the result of a mean of `dtype`: of a wider output its own, as NumPy's."""
-    if wanted is None and isinstance(out, DeviceArray):
+def _float_dtypes(dtype: np.dtype, requested: Any, out: Any = None) -> tuple[np.dtype, np.dtype]:
+    """Return the dtypes of the computation and of the result of a mean. A wider output sets both, as in NumPy."""
+    if requested is None and isinstance(out, DeviceArray):
         _, result = _float_dtypes(dtype, None)
-        wanted = out.dtype if out.dtype.kind == result.kind and np.can_cast(result, out.dtype) else None
-    if wanted is not None:
-        return np.dtype(wanted), np.dtype(wanted)
+        requested = out.dtype if out.dtype.kind == result.kind and np.can_cast(result, out.dtype) else None
+    if requested is not None:
+        return np.dtype(requested), np.dtype(requested)
     if dtype.kind in "biu":
         return np.dtype(np.float64), np.dtype(np.float64)
     return wide_dtype(dtype), dtype
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def mean(
     a: Any,
     axis: Any = None,
@@ -90,203 +91,216 @@ def mean(
     >>> clarray.mean([[1, 2], [3, 6]], axis=1).tolist()
     [1.5, 4.5]
     """
-    node = operand(a)
+    node = operand_node(a)
     work, result = _float_dtypes(node.dtype, dtype, out)
     device_dtype(work, wrap(node).device)
     check_where(where)
-    given_node = node
+    array_node = node
     node, mask, axis = split_mask(node, axis, where, keepdims)
-    selected = node is not given_node  # not known yet: whether there is anything in it
+    is_compressed = node is not array_node  # its length is unknown until it is evaluated
     axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
-        shape = kept_shape(node.shape, axes, keepdims)
-        if mask is None or 0 not in shape:  # NumPy counts what a mask lets through for each element of the result
-            callers.warn("Mean of empty slice", RuntimeWarning)
-        found = full_node(np.nan, _FLOAT64, shape)
-        return finished(ufunc_calls.cast(found, result), out)
+        shape = reduced_shape(node.shape, axes, keepdims)
+        if mask is None or 0 not in shape:  # with a mask, NumPy warns for each element of the result
+            callers.warn_user("Mean of empty slice", RuntimeWarning)
+        quotient = constant_node(np.nan, _FLOAT64, shape)
+        return write_result(ufunc_calls.cast(quotient, result), out)
     if node.dtype != work and (node.dtype.kind == "c" or wide_dtype(work) != work):
-        node = narrowed(node, work)
+        node = cast_first(node, work)
     exact = work if work.kind in "fc" else _FLOAT64
     if mask is not None:
-        found = _masked_mean(node, mask, axes, keepdims, work)
-        if not selected:
-            _warn_of_none("Mean of empty slice", found, _counting(mask, node.shape, axes, keepdims))
+        quotient = _masked_mean(node, mask, axes, keepdims, work)
+        if not is_compressed:
+            _warn_if_too_few("Mean of empty slice", quotient, _deferred_count(mask, node.shape, axes, keepdims))
     elif axes:
-        total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
+        total = build_reduction(fold_monoid(np.add, work), node, None, axes, keepdims)
         if work.kind == "c":
-            found = build.binary(scale_loop(work), total, scalar_node(count, np.dtype(work.char.lower())))
+            quotient = build.binary(scale_loop(work), total, scalar_node(count, np.dtype(work.char.lower())))
         else:
-            found = applied(np.true_divide, total, scalar_node(count, exact))
+            quotient = apply_ufunc(np.true_divide, total, scalar_node(count, exact))
     else:
-        found = ufunc_calls.own_value(node)
-    return finished(ufunc_calls.cast(found, result), out)
+        quotient = ufunc_calls.copied_value(node)
+    return write_result(ufunc_calls.cast(quotient, result), out)
 
 
 def _masked_mean(node: Node, mask: Node, axes: tuple[int, ...], keepdims: Any, work: np.dtype) -> Node:
-    """Mean of what a mask lets through; NaN where that is nothing."""
+    """Return the mean of the elements that a mask selects, or NaN if it selects none."""
     if axes and work.kind in "fc":
-        return reduced(statistic_monoid("mean", work), node, mask, axes, keepdims)
+        return build_reduction(statistic_monoid("mean", work), node, mask, axes, keepdims)
     exact = work if work.kind in "fc" else _FLOAT64
-    summed = ufunc_reduce(np.add, wrap(node), axes, work, None, keepdims, _NO, wrap(mask))
-    number = _counting(mask, node.shape, axes, keepdims)()
-    return applied(np.true_divide, ufunc_calls.cast(summed._node, exact), number)
+    total = ufunc_reduce(np.add, wrap(node), axes, work, None, keepdims, _NO_VALUE, wrap(mask))
+    count = _deferred_count(mask, node.shape, axes, keepdims)()
+    return apply_ufunc(np.true_divide, ufunc_calls.cast(total._node, exact), count)
 
 
-_FEW = 4096  # elements that are looked at on the host
+_MAX_FETCHED = 4096  # elements up to which the host examines a result
 
 
-def at_hand(found: DeviceArray) -> Any:
-    """A result to be looked at now: evaluated, and on the host if that is one short copy."""
-    found.evaluate()
-    return found.get() if found.size <= _FEW else found
+def fetch_if_small(array: DeviceArray) -> Any:
+    """Evaluate an array, and copy it to the host if it is small."""
+    array.evaluate()
+    return array.get() if array.size <= _MAX_FETCHED else array
 
 
-def _warn_of_none(message: str, found: Node, number: Callable[[], Node], least: Any = 0) -> None:
-    """Warn, as NumPy does at the call, where a mask lets through no more elements than `least`.
+def _warn_if_too_few(message: str, quotient: Node, count: Callable[[], Node], minimum: Any = 0) -> None:
+    """Warn, as NumPy does at the call, if a mask selects no more than `minimum` elements.
 
-    There the quotient `found` is NaN or infinite: it is evaluated, and mostly that is all.
+    The quotient is then NaN or infinite. It is evaluated first, and the count only if the quotient is not finite.
     """
-    if not np.isfinite(at_hand(wrap(found))).all() and bool((wrap(number()) <= least).any()):
-        callers.warn(message, RuntimeWarning)
+    if not np.isfinite(fetch_if_small(wrap(quotient))).all() and bool((wrap(count()) <= minimum).any()):
+        callers.warn_user(message, RuntimeWarning)
 
 
-def _counting(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Callable[[], Node]:
-    """Return a function that counts the selected elements when called: a second consumer would store the mask."""
+def _deferred_count(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Callable[[], Node]:
+    """Return a function that builds the count of selected elements: each count node makes the mask memory."""
 
-    def number() -> Node:
-        spread = ufunc_calls.cast(ufunc_calls.broadcast(mask, shape), _INT64)
-        return reduced(fold_monoid(np.add, _INT64), spread, None, axes, keepdims) if axes else spread
+    def count() -> Node:
+        full_mask = ufunc_calls.cast(ufunc_calls.broadcast(mask, shape), _INT64)
+        return build_reduction(fold_monoid(np.add, _INT64), full_mask, None, axes, keepdims) if axes else full_mask
 
-    return number
+    return count
 
 
 def check_where(where: Any) -> None:
-    """Raise TypeError for None in the place of a mask. NumPy takes it for sums, and cannot count with it."""
+    """Raise TypeError if the mask is None. NumPy accepts None for sums, but not for counts."""
     if where is None:
         raise TypeError("where must be an array of bools, not None: leave it out to take all elements")
 
 
-def _squares(
-    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any, out: Any
-) -> tuple[Node, int | Callable[[], Node], np.dtype, bool]:
-    """Sum of squared deviations, how many there are, the dtype of the variance, whether the sum has been divided.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarianceCall:
+    """The arguments of `var` and its relatives, as the caller passed them."""
 
-    The number is grown by a call where a mask decides it.
+    a: Any
+    axis: Any
+    dtype: Any
+    out: Any
+    ddof: Any
+    keepdims: Any
+    where: Any
+    mean: Any
+    correction: Any
+
+    def degrees(self) -> Any:
+        """Return `ddof` or `correction` as a number."""
+        ddof = self.ddof
+        if self.correction is not _NO_VALUE:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = self.correction
+        return ddof if type(ddof) is float else _as_ddof(ddof)
+
+
+class _SquareSum(NamedTuple):
+    """The sum of squared deviations, the number of elements, the variance's dtype, and whether the sum is divided.
+
+    With a mask, `elements` is a function that builds the count.
     """
-    node = operand(a)
-    work, result = _float_dtypes(node.dtype, dtype, out)
+
+    total: Node
+    elements: int | Callable[[], Node]
+    dtype: np.dtype
+    divided: bool
+
+
+def _square_sum(call: VarianceCall, ddof: Any) -> _SquareSum:
+    node = operand_node(call.a)
+    work, result_dtype = _float_dtypes(node.dtype, call.dtype, call.out)
     work = wide_dtype(work)
     device_dtype(work, wrap(node).device)
-    check_where(where)
-    if given_mean is _NO:
-        given_mean = None
-    # sums in integers, and in the real part of complex values, as NumPy's
-    if given_mean is None and (work.kind not in "fc" or (node.dtype.kind == "c" and work.kind == "f")):
-        given_mean = mean(a, axis, dtype, keepdims=True, where=where)
+    check_where(call.where)
+    centre = None if call.mean is _NO_VALUE else call.mean
+    # like NumPy, sum in integers, and in the real part of complex values
+    if centre is None and (work.kind not in "fc" or (node.dtype.kind == "c" and work.kind == "f")):
+        centre = mean(call.a, call.axis, call.dtype, keepdims=True, where=call.where)
     real = np.dtype(work.char.lower()) if work.kind == "c" else work
-    if dtype is None and result.kind == "c":
-        result = real
-    node, mask, axis = split_mask(node, axis, where, keepdims)
+    if call.dtype is None and result_dtype.kind == "c":
+        result_dtype = real
+    keepdims = call.keepdims
+    node, mask, axis = split_mask(node, call.axis, call.where, keepdims)
     axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
-        return full_node(0, real, kept_shape(node.shape, axes, keepdims)), 0, result, False
-    if given_mean is None and axes:
-        divided = mask is not None and ddof == 0
+        zeros = constant_node(0, real, reduced_shape(node.shape, axes, keepdims))
+        return _SquareSum(zeros, 0, result_dtype, False)
+    divided = centre is None and bool(axes) and mask is not None and ddof == 0
+    if centre is None and axes:
         monoid = statistic_monoid("variance" if divided else "moments", work)
-        total = reduced(monoid, node, mask, axes, keepdims)
+        total = build_reduction(monoid, node, mask, axes, keepdims)
     else:
-        divided = False
-        about = node if given_mean is None else operand(given_mean)
-        value = wrap(_squared_distance(node, about, work))
-        chosen = True if mask is None else wrap(mask)
-        total = ufunc_reduce(np.add, value, axis, real, None, keepdims, _NO, chosen)._node
-    number = count if mask is None else _counting(mask, node.shape, axes, keepdims)
-    return total, number, result, divided
+        squares = wrap(_squared_deviation(node, node if centre is None else operand_node(centre), work))
+        where = True if mask is None else wrap(mask)
+        total = ufunc_reduce(np.add, squares, axis, real, None, keepdims, _NO_VALUE, where)._node
+    deferred = count if mask is None else _deferred_count(mask, node.shape, axes, keepdims)
+    return _SquareSum(total, deferred, result_dtype, divided)
 
 
-def _squared_distance(node: Node, about: Node, work: np.dtype) -> Node:
+def _squared_deviation(node: Node, mean: Node, work: np.dtype) -> Node:
     if work.kind in "fc":
         node = ufunc_calls.cast(node, np.result_type(node.dtype, work) if node.dtype.kind == "c" else work)
-    return squared_magnitude(applied(np.subtract, node, about))
+    return squared_magnitude(apply_ufunc(np.subtract, node, mean))
 
 
 def squared_magnitude(node: Node) -> Node:
-    """Grow each value times its conjugate, which is real."""
+    """Return the pending product of each value and its conjugate, as real numbers."""
     dtype = node.dtype
     if dtype.kind != "c":
-        return applied(np.square, node)
-    squared = applied(np.multiply, node, applied(np.conjugate, node))
+        return apply_ufunc(np.square, node)
+    squared = apply_ufunc(np.multiply, node, apply_ufunc(np.conjugate, node))
     return ufunc_calls.cast(squared, np.dtype(dtype.char.lower()))
 
 
-def variance(
-    a: Any,
-    axis: Any,
-    dtype: Any,
-    ddof: Any,
-    keepdims: Any,
-    where: Any,
-    given_mean: Any,
-    correction: Any,
-    *,
-    out: Any,
-    undefined: bool = False,
-) -> tuple[Node, np.dtype]:
-    """The variance before its last cast, and the dtype to cast it to.
+def variance(call: VarianceCall, undefined: bool = False) -> tuple[Node, np.dtype]:
+    """Return the variance before its last cast, and the dtype of that cast.
 
-    Without degrees of freedom it is NumPy's quotient by zero or, if `undefined`, NaN.
+    Without degrees of freedom, the variance is NumPy's quotient by zero, or NaN if `undefined`.
     """
-    if correction is not _NO:
-        if ddof != 0:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
-        ddof = correction
-    if type(ddof) is not float:
-        ddof = _real_number(ddof)
-    total, number, result, divided = _squares(a, axis, dtype, ddof, keepdims, where, given_mean, out)
-    exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
-    total = ufunc_calls.cast(total, exact)
-    if isinstance(number, int):
-        masked = where is not True and where is not _NO
-        if number - ddof <= 0 and (total.size or not masked):  # as in `mean`
-            callers.warn(_NO_FREEDOM, RuntimeWarning)
-        divisor = scalar_node(max(number - ddof, 0), exact)
-        return applied(np.true_divide, total, divisor), result
-    found = total if divided else _over_freedom(total, number(), ddof, undefined)
-    if build.selected(operand(a)) is None:
-        _warn_of_none(_NO_FREEDOM, found, number, ddof)
-    return found, result
+    ddof = call.degrees()
+    squares = _square_sum(call, ddof)
+    exact = squares.total.dtype if squares.total.dtype.kind == "f" else _FLOAT64
+    total = ufunc_calls.cast(squares.total, exact)
+    count = squares.elements
+    if isinstance(count, int):
+        masked = call.where is not True and call.where is not _NO_VALUE
+        if count - ddof <= 0 and (total.size or not masked):  # as in `mean`
+            callers.warn_user(_NO_FREEDOM_MESSAGE, RuntimeWarning)
+        divisor = scalar_node(max(count - ddof, 0), exact)
+        return apply_ufunc(np.true_divide, total, divisor), squares.dtype
+    quotient = total if squares.divided else _divide_by_freedom(total, count(), ddof, undefined)
+    if build.selected(operand_node(call.a)) is None:
+        _warn_if_too_few(_NO_FREEDOM_MESSAGE, quotient, count, ddof)
+    return quotient, squares.dtype
 
 
-def _real_number(value: Any) -> Any:
-    """Read `ddof`; TypeError unless it is a single real number."""
-    if isinstance(value, int):
-        return c_integer(value)
-    number = asnumpy(value)
+def _as_ddof(ddof: Any) -> Any:
+    """Return `ddof` as a number. TypeError unless it is a single real number."""
+    if isinstance(ddof, int):
+        return c_integer(ddof)
+    number = asnumpy(ddof)
     if number.ndim or number.dtype.kind not in "biuf":
-        raise TypeError(f"ddof must be a real number, not {value!r}")
+        raise TypeError(f"ddof must be a real number, not {ddof!r}")
     return number.item()
 
 
-_NO_FREEDOM = "Degrees of freedom <= 0 for slice"
+_NO_FREEDOM_MESSAGE = "Degrees of freedom <= 0 for slice"
 
 
-def _over_freedom(total: Node, number: Node, ddof: Any, undefined: bool) -> Node:
-    """Sums divided by how many degrees of freedom each has."""
+def _divide_by_freedom(total: Node, count: Node, ddof: Any, undefined: bool) -> Node:
+    """Divide sums by their degrees of freedom."""
     exact = total.dtype
     zero = scalar_node(0, exact)
-    freedom = applied(np.subtract, ufunc_calls.cast(number, exact), scalar_node(ddof, exact))
-    freedom = applied(np.maximum, freedom, zero)
-    found = applied(np.true_divide, total, freedom)
+    freedom = apply_ufunc(np.subtract, ufunc_calls.cast(count, exact), scalar_node(ddof, exact))
+    freedom = apply_ufunc(np.maximum, freedom, zero)
+    quotient = apply_ufunc(np.true_divide, total, freedom)
     if undefined:
-        some = applied(np.greater, freedom, zero)
-        found = build.nary(select_loop(exact), (some, found, scalar_node(np.nan, exact)))
-    return found
+        is_positive = apply_ufunc(np.greater, freedom, zero)
+        quotient = build.nary(select_loop(exact), (is_positive, quotient, scalar_node(np.nan, exact)))
+    return quotient
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def var(
     a: Any,
     axis: Any = None,
@@ -296,8 +310,8 @@ def var(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = _NO,
-    correction: Any = _NO,
+    mean: Any = _NO_VALUE,
+    correction: Any = _NO_VALUE,
 ) -> DeviceArray:
     """Return the variance over axes: the mean squared deviation from the mean.
 
@@ -347,12 +361,23 @@ def var(
     >>> float(clarray.var([1.0, 3.0, 5.0, 7.0]))
     5.0
     """
-    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction, out=out)
-    return finished(ufunc_calls.cast(node, result), out)
+    call = VarianceCall(
+        a=a,
+        axis=axis,
+        dtype=dtype,
+        out=out,
+        ddof=ddof,
+        keepdims=keepdims,
+        where=where,
+        mean=mean,
+        correction=correction,
+    )
+    node, result_dtype = variance(call)
+    return write_result(ufunc_calls.cast(node, result_dtype), out)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def std(
     a: Any,
     axis: Any = None,
@@ -362,8 +387,8 @@ def std(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = _NO,
-    correction: Any = _NO,
+    mean: Any = _NO_VALUE,
+    correction: Any = _NO_VALUE,
 ) -> DeviceArray:
     """Return the standard deviation over axes: the square root of the variance.
 
@@ -388,17 +413,28 @@ def std(
     >>> float(clarray.std([1.0, 3.0, 1.0, 3.0]))
     1.0
     """
-    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction, out=out)
-    return finished(deviation(node, result, out), out)
+    call = VarianceCall(
+        a=a,
+        axis=axis,
+        dtype=dtype,
+        out=out,
+        ddof=ddof,
+        keepdims=keepdims,
+        where=where,
+        mean=mean,
+        correction=correction,
+    )
+    node, result_dtype = variance(call)
+    return write_result(deviation(node, result_dtype, out), out)
 
 
 def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
-    """The root of a variance, in the dtype of the variance; NumPy has none where that is one of integers."""
+    """Return the square root of a variance in its dtype. NumPy raises if that is an integer dtype."""
     check_out(out)
     if out is not None:
         check_shape(out, node.shape)
-    held = getattr(out, "dtype", dtype)
-    if held.kind in "biu" and (node.shape or out is not None):
-        empty = np.empty(0, held)
+    result_dtype = getattr(out, "dtype", dtype)
+    if result_dtype.kind in "biu" and (node.shape or out is not None):
+        empty = np.empty(0, result_dtype)
         np.sqrt(empty, out=empty)
-    return ufunc_calls.cast(applied(np.sqrt, node), dtype)
+    return ufunc_calls.cast(apply_ufunc(np.sqrt, node), dtype)

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out; each is one pass, the test for NaN being part of the load."""
+"""Reductions that ignore NaN. Each is one pass, and its load tests for NaN."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.composing import applied, where
+from clarray._core.composing import apply_ufunc, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction import moments, reductions
-from clarray._numpy.reduction.reduce_calls import as_of_copy, axes_of, finished, ufunc_reduce
+from clarray._numpy.reduction.reduce_calls import layout_as_copied, reduction_axes, ufunc_reduce, write_result
 
 __all__ = [
     "nanargmax",
@@ -28,48 +28,50 @@ __all__ = [
     "nanvar",
 ]
 
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 
 
-def _has_nan(node: Node) -> bool:
+def _can_hold_nan(node: Node) -> bool:
     return node.dtype.kind in "fc"
 
 
-def replaced(a: Any, value: Any) -> DeviceArray:
-    """`a` with `value` in place of NaN."""
+def replace_nan(a: Any, value: Any) -> DeviceArray:
+    """Replace NaN by a value."""
     array = as_array(a)
     node = array._node
-    if not _has_nan(node):
+    if not _can_hold_nan(node):
         return array
-    found: DeviceArray = ufunc_calls.evaluate_if_eager(where(applied(np.isnan, node), value, node))
-    return found
+    filled: DeviceArray = ufunc_calls.evaluate_if_eager(where(apply_ufunc(np.isnan, node), value, node))
+    return filled
 
 
-def _counted(a: Any, where: Any) -> Any:
-    """Mask of the elements that count."""
+def _not_nan_mask(a: Any, where: Any) -> Any:
+    """Return the mask of the elements that `where` selects and that are not NaN."""
     array = as_array(a)
     node = array._node
-    if not _has_nan(node):
+    if not _can_hold_nan(node):
         return where
-    good = wrap(applied(np.logical_not, applied(np.isnan, node)))
-    return good if where is True or where is _NO else good & wrap(ufunc_calls.mask_node(where, array.device))
+    not_nan = wrap(apply_ufunc(np.logical_not, apply_ufunc(np.isnan, node)))
+    return (
+        not_nan if where is True or where is _NO_VALUE else not_nan & wrap(ufunc_calls.mask_node(where, array.device))
+    )
 
 
-def without_nan(found: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
-    """A result over `axis` that lies as NumPy's, which replaces NaN in a copy of `a`."""
-    node = a._node if isinstance(a, DeviceArray) else None  # what has been uploaded repeats nothing
-    return found if node is None or not _has_nan(node) else as_of_copy(found, node, axis, out)
+def layout_without_nan(total: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
+    """Return a result over `axis` in the memory order of NumPy's result, which has a copy of `a` without NaN."""
+    node = a._node if isinstance(a, DeviceArray) else None  # an uploaded array has no repeated elements
+    return total if node is None or not _can_hold_nan(node) else layout_as_copied(total, node, axis, out)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def nansum(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the sum over axes, with each NaN counted as zero.
@@ -86,19 +88,19 @@ def nansum(
     >>> float(clarray.nansum([1.0, clarray.nan, 2.0]))
     3.0
     """
-    found = reductions.sum(replaced(a, 0), axis, dtype, out, keepdims, initial, where)
-    return without_nan(found, a, axis, out)
+    total = reductions.sum(replace_nan(a, 0), axis, dtype, out, keepdims, initial, where)
+    return layout_without_nan(total, a, axis, out)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def nanprod(
     a: Any,
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the product over axes, with each NaN counted as one.
@@ -115,24 +117,24 @@ def nanprod(
     >>> float(clarray.nanprod([2.0, clarray.nan, 3.0]))
     6.0
     """
-    found = reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
-    return without_nan(found, a, axis, out)
+    total = reductions.prod(replace_nan(a, 1), axis, dtype, out, keepdims, initial, where)
+    return layout_without_nan(total, a, axis, out)
 
 
-def _warned(found: DeviceArray) -> DeviceArray:
-    """Warn where nothing was found but NaN, as NumPy does at the call."""
-    if _has_nan(found._node) and bool(np.isnan(moments.at_hand(found)).any()):
-        callers.warn("All-NaN slice encountered", RuntimeWarning)
-    return found
+def _warn_if_all_nan(extrema: DeviceArray) -> DeviceArray:
+    """Warn of slices with NaN only, as NumPy does at the call."""
+    if _can_hold_nan(extrema._node) and bool(np.isnan(moments.fetch_if_small(extrema)).any()):
+        callers.warn_user("All-NaN slice encountered", RuntimeWarning)
+    return extrema
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanmax(
     a: Any,
     axis: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the largest element over axes, ignoring NaN.
@@ -154,16 +156,16 @@ def nanmax(
     >>> float(clarray.nanmax([1.0, clarray.nan, 2.0]))
     2.0
     """
-    return _warned(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
+    return _warn_if_all_nan(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanmin(
     a: Any,
     axis: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the smallest element over axes, ignoring NaN.
@@ -185,10 +187,10 @@ def nanmin(
     >>> float(clarray.nanmin([1.0, clarray.nan, 2.0]))
     1.0
     """
-    return _warned(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
+    return _warn_if_all_nan(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -223,34 +225,32 @@ def nanmean(
     1.5
     """
     _check_inexact(a, dtype, out)
-    found = moments.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
-    return without_nan(found, a, axis, out)
+    means = moments.mean(a, _mean_axis(a, axis), dtype, out, keepdims, where=_not_nan_mask(a, where))
+    return layout_without_nan(means, a, axis, out)
 
 
-def _summed_axis(a: Any, axis: Any) -> Any:
-    """`axis` as a sum takes it: where there may be NaN, NumPy's mean of a 0-d array has the axes 0 and -1."""
+def _mean_axis(a: Any, axis: Any) -> Any:
+    """Return `axis` for a sum. For dtypes with NaN, NumPy's mean of a 0-d array accepts the axes 0 and -1."""
     node = as_array(a)._node
-    return axis if node.shape or not _has_nan(node) else axes_of(node, axis)
+    return axis if node.shape or not _can_hold_nan(node) else reduction_axes(node, axis)
 
 
 def _check_inexact(a: Any, dtype: Any, out: Any) -> None:
-    """NumPy's means and variances without NaN have no integers for the answer, as these have no NaN."""
-    if not _has_nan(as_array(a)._node):
+    """Raise TypeError if `dtype` or `out` is an integer dtype for floats: an integer cannot be NaN."""
+    if not _can_hold_nan(as_array(a)._node):
         return
-    for name, kind in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
-        if kind is not None and not np.issubdtype(np.dtype(kind), np.inexact):
+    for name, argument_dtype in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
+        if argument_dtype is not None and not np.issubdtype(np.dtype(argument_dtype), np.inexact):
             raise TypeError(f"If a is inexact, then {name} must be inexact")
 
 
-def _variance(a: Any, axis: Any, dtype: Any, *args: Any, out: Any) -> tuple[Node, np.dtype]:
+def _check_variance(a: Any, dtype: Any, out: Any, mean: Any) -> None:
     _check_inexact(a, dtype, out)
-    if args[3] is None:
+    if mean is None:
         raise TypeError("mean must be an array, not None: leave it out to have it computed")
-    undefined = _has_nan(as_array(a)._node)
-    return moments.variance(a, _summed_axis(a, axis), dtype, *args, out=out, undefined=undefined)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -260,8 +260,8 @@ def nanvar(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = _NO,
-    correction: Any = _NO,
+    mean: Any = _NO_VALUE,
+    correction: Any = _NO_VALUE,
 ) -> DeviceArray:
     """Return the variance over axes, ignoring NaN.
 
@@ -282,11 +282,24 @@ def nanvar(
     >>> float(clarray.nanvar([1.0, clarray.nan, 3.0]))
     1.0
     """
-    node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
-    return without_nan(finished(ufunc_calls.cast(node, result), out), a, axis, out)
+    not_nan = _not_nan_mask(a, where)
+    _check_variance(a, dtype, out, mean)
+    call = moments.VarianceCall(
+        a=a,
+        axis=_mean_axis(a, axis),
+        dtype=dtype,
+        out=out,
+        ddof=ddof,
+        keepdims=keepdims,
+        where=not_nan,
+        mean=mean,
+        correction=correction,
+    )
+    node, result_dtype = moments.variance(call, undefined=_can_hold_nan(as_array(a)._node))
+    return layout_without_nan(write_result(ufunc_calls.cast(node, result_dtype), out), a, axis, out)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanstd(
     a: Any,
     axis: Any = None,
@@ -296,8 +309,8 @@ def nanstd(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = _NO,
-    correction: Any = _NO,
+    mean: Any = _NO_VALUE,
+    correction: Any = _NO_VALUE,
 ) -> DeviceArray:
     """Return the standard deviation over axes, ignoring NaN.
 
@@ -318,22 +331,35 @@ def nanstd(
     >>> float(clarray.nanstd([1.0, clarray.nan, 5.0]))
     2.0
     """
-    node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
-    return without_nan(finished(moments.deviation(node, result, out), out), a, axis, out)
+    not_nan = _not_nan_mask(a, where)
+    _check_variance(a, dtype, out, mean)
+    call = moments.VarianceCall(
+        a=a,
+        axis=_mean_axis(a, axis),
+        dtype=dtype,
+        out=out,
+        ddof=ddof,
+        keepdims=keepdims,
+        where=not_nan,
+        mean=mean,
+        correction=correction,
+    )
+    node, result_dtype = moments.variance(call, undefined=_can_hold_nan(as_array(a)._node))
+    return layout_without_nan(write_result(moments.deviation(node, result_dtype, out), out), a, axis, out)
 
 
-def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:
+def _nan_arg_extremum(name: str, a: Any, axis: Any, out: Any, keepdims: Any, replacement: float) -> DeviceArray:
     array = as_array(a)
-    if _has_nan(array._node) and array.size:
-        missing = reductions.all(wrap(applied(np.isnan, array._node)), axis)
-        if bool(missing.any()):
+    if _can_hold_nan(array._node) and array.size:
+        all_nan = reductions.all(wrap(apply_ufunc(np.isnan, array._node)), axis)
+        if bool(all_nan.any()):
             raise ValueError("All-NaN slice encountered")
     find = getattr(reductions, name)
-    return find(replaced(array, worst), axis, out, keepdims=bool(keepdims))
+    return find(replace_nan(array, replacement), axis, out, keepdims=bool(keepdims))
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element, ignoring NaN.
 
@@ -359,11 +385,11 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     >>> int(clarray.nanargmax([1.0, clarray.nan, 2.0]))
     2
     """
-    return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
+    return _nan_arg_extremum("argmax", a, axis, out, keepdims, -np.inf)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element, ignoring NaN.
 
@@ -389,4 +415,4 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     >>> int(clarray.nanargmin([clarray.nan, 2.0, 1.0]))
     2
     """
-    return _nanarg("argmin", a, axis, out, keepdims, np.inf)
+    return _nan_arg_extremum("argmin", a, axis, out, keepdims, np.inf)

@@ -10,12 +10,12 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, empty, wrap
+from clarray._core.device_array import DeviceArray, check_target, empty, wrap
 from clarray._core.fallback import by_numpy
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import on_device, scalar_node
 from clarray._core.views import make_view, view_of
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import c_integer, normalize_axes, strict_axis
@@ -33,87 +33,87 @@ from clarray._engine.speedups import accelerated, recorded_growth
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 _BOOL = np.dtype(bool)
 _EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
-def operand(a: Any) -> Node:
-    """The node of what is reduced."""
+def operand_node(a: Any) -> Node:
+    """Return the node of a reduction's operand."""
     a = on_device(a, None)
     node: Node = (a if isinstance(a, DeviceArray) else as_array(a))._node
     return node
 
 
-def axes_of(node: Node, axis: Any) -> tuple[int, ...]:
-    """The axes that ``axis=`` means, ascending."""
+def reduction_axes(node: Node, axis: Any) -> tuple[int, ...]:
+    """Return the axes of an ``axis`` argument in ascending order."""
     return normalize_axes(axis, len(node.shape))
 
 
-def _no_axes(axis: Any) -> bool:
-    return isinstance(axis, tuple) and not axis  # an integer of NumPy's compared with () is an empty array
+def _is_empty_tuple(axis: Any) -> bool:
+    return isinstance(axis, tuple) and not axis  # ``axis == ()`` of a NumPy integer is an empty array
 
 
 def averaged_axes(node: Node, axis: Any) -> tuple[int, ...]:
-    """The axes of a mean or a variance, which NumPy counts itself: a 0-d array has none of them."""
+    """Return the axes of a mean or a variance. Unlike for a sum, a 0-d array has no axis 0 or -1."""
     if isinstance(axis, int):
         c_integer(axis, 32)  # NumPy counts the elements along the axis before it sums
-    axes = axes_of(node, axis)
-    if not node.shape and axis is not None and not _no_axes(axis):
+    axes = reduction_axes(node, axis)
+    if not node.shape and axis is not None and not _is_empty_tuple(axis):
         strict_axis(axis, 0)
     return axes
 
 
-def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> tuple[int, ...]:
-    """Shape of the result."""
-    if keepdims is not True and keepdims is not False and keepdims is not _NO:
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> tuple[int, ...]:
+    """Return the shape of a reduction's result."""
+    if keepdims is not True and keepdims is not False and keepdims is not _NO_VALUE:
         keepdims = operator.index(keepdims)
-    if keepdims is _NO or not keepdims:
+    if keepdims is _NO_VALUE or not keepdims:
         return tuple(n for a, n in enumerate(shape) if a not in axes)
     return tuple(1 if a in axes else n for a, n in enumerate(shape))
 
 
 def _mask(where: Any, node: Node) -> Node | None:
-    return None if where is True or where is _NO else ufunc_calls.mask_node(where, wrap(node).device)
+    return None if where is True or where is _NO_VALUE else ufunc_calls.mask_node(where, wrap(node).device)
 
 
 def split_mask(node: Node, axis: Any, where: Any, keepdims: Any = False) -> tuple[Node, Node | None, Any]:
-    """Value, mask and axis; a compressed operand is reduced where its mask is set."""
+    """Return the values, the mask and the axis of a reduction. A compressed operand becomes values and a mask."""
     mask = _mask(where, node)
-    parts = None if mask is not None or _no_axes(axis) else build.selected(node)
-    if parts is not None and (len(parts[1].shape) == 1 or keepdims is _NO or not keepdims):
+    compressed = None if mask is not None or _is_empty_tuple(axis) else build.selected(node)
+    if compressed is not None and (len(compressed[1].shape) == 1 or keepdims is _NO_VALUE or not keepdims):
         if axis not in (None, 0, -1, (0,), (-1,)):
             normalize_axes(axis, 1)
-        return (*parts, None)
+        return (*compressed, None)
     if mask is not None and broadcast_shapes((mask.shape, node.shape)) != node.shape:
         raise ValueError(f"where of shape {mask.shape} cannot be broadcast to the array's shape {node.shape}")
     return node, mask, axis
 
 
-def reduced(monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...], keepdims: Any) -> Node:
-    """Grow a reduction, of the elements that `mask` selects if there is one."""
+def build_reduction(monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...], keepdims: Any) -> Node:
+    """Return a pending reduction of all elements, or of the elements that a mask selects."""
     op = reduction_op(monoid, axes, len(node.shape), mask is not None)
-    shape = kept_shape(node.shape, axes, keepdims)
+    shape = reduced_shape(node.shape, axes, keepdims)
     return build.reduction(op, (node,) if mask is None else (node, mask), shape)
 
 
 def check_out(out: Any) -> None:
-    """Raise for an output that is no array, or read-only: what NumPy asks before it looks at axes and dtypes."""
+    """Raise if the output is no array or is read-only. NumPy checks this before axes and dtypes."""
     if out is None:
         return
-    checked_target(out, "return arrays must be of ArrayType").check_writeable("output array is read-only")
+    check_target(out, "return arrays must be of ArrayType").check_writeable("output array is read-only")
 
 
 def check_shape(out: DeviceArray, shape: tuple[int, ...]) -> None:
-    """Raise for an output of another shape: those of reductions are not broadcast to."""
+    """Raise ValueError if the output has another shape. Reductions do not broadcast to their output."""
     if out.shape != shape:
         raise ValueError(
             f"output parameter for reduction operation has the wrong shape: {out.shape} where {shape} is needed"
         )
 
 
-def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
-    """The result as a new array, or in `out`, to which NumPy casts what is summed as it likes."""
+def write_result(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
+    """Wrap a result as a new array, or assign it to `out`. By default, any cast is allowed, as in NumPy."""
     if out is None:
         return ufunc_calls.evaluate_if_eager(node)
     check_out(out)
@@ -124,57 +124,57 @@ def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
     return out
 
 
-def as_of_copy(found: DeviceArray, node: Node, axis: Any, out: Any) -> DeviceArray:
-    """A result that lies as if its operand had been copied first, where repeated elements lie side by side.
+def layout_as_copied(reduction: DeviceArray, node: Node, axis: Any, out: Any) -> DeviceArray:
+    """Return a result in the memory order that it has if NumPy copies the operand first.
 
     Parameters
     ----------
     node : Node
         The operand.
     axis : int, tuple of int or None
-        What the result lacks, or has with one element.
+        The reduced axes.
     """
-    if out is not None or len(found.shape) < 2 or node.memory is None or 0 not in node.strides:
-        return found
+    if out is not None or len(reduction.shape) < 2 or node.memory is None or 0 not in node.strides:
+        return reduction
     view = node_view(node)
-    copied = View(view.shape, ordered_strides(view.shape, memory_order(view)))
-    shape = found.shape
-    strides = reduced_strides([copied], axes_of(node, axis), shape)
-    laid_out: DeviceArray = ufunc_calls.in_order(found._node, "K", View(shape, strides))
-    return laid_out
+    copy_view = View(view.shape, ordered_strides(view.shape, memory_order(view)))
+    shape = reduction.shape
+    strides = reduced_strides([copy_view], reduction_axes(node, axis), shape)
+    reordered: DeviceArray = ufunc_calls.in_order(reduction._node, "K", View(shape, strides))
+    return reordered
 
 
-def full_node(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
-    """A scalar repeated over a shape."""
-    return ufunc_calls.full(scalar_node(value, dtype), shape)
+def constant_node(number: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
+    """Return a node with one value for all elements."""
+    return ufunc_calls.full(scalar_node(number, dtype), shape)
 
 
 _monoids: dict[tuple[np.ufunc, np.dtype, Any, Any], Monoid] = {}
 
 
-def _reorderable(ufunc: np.ufunc) -> bool:
-    """Whether NumPy reduces several axes at once: with an identity, and a few without."""
+def _is_reorderable(ufunc: np.ufunc) -> bool:
+    """Return whether NumPy reduces several axes at once: ufuncs with an identity, and extrema."""
     return ufunc.identity is not None or ufunc in _EXTREMA
 
 
-def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) -> Monoid:
-    """The monoid for the loop that NumPy chooses; the output's dtype, if there is one, counts."""
-    key = (ufunc, dtype, wanted, out_dtype)
-    found = _monoids.get(key)
-    if found is None:
+def _choose_monoid(ufunc: np.ufunc, dtype: np.dtype, requested: Any, out_dtype: Any = None) -> Monoid:
+    """Return the monoid of the loop that NumPy chooses. The output's dtype takes part in the choice."""
+    key = (ufunc, dtype, requested, out_dtype)
+    monoid = _monoids.get(key)
+    if monoid is None:
         if ufunc.nin != 2:
             raise ValueError("reduce only supported for binary functions")
         if ufunc.nout != 1:
             raise ValueError("reduce only supported for functions returning a single value")
-        kinds: tuple[Any, ...] = (out_dtype, dtype, None)
-        ins, _ = resolve(ufunc, kinds, wanted, None, "unsafe", reduction=True)
-        found = _monoids[key] = fold_monoid(ufunc, ins[1])
-    return found
+        dtypes: tuple[Any, ...] = (out_dtype, dtype, None)
+        ins, _ = resolve(ufunc, dtypes, requested, None, "unsafe", reduction=True)
+        monoid = _monoids[key] = fold_monoid(ufunc, ins[1])
+    return monoid
 
 
 @accelerated
 @recorded_growth(operands=2)
-@one_hold("out")
+@with_device_lock("out")
 def ufunc_reduce(
     ufunc: np.ufunc,
     array: Any,
@@ -182,33 +182,34 @@ def ufunc_reduce(
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
-    """``ufunc.reduce`` with NumPy's keywords and rules."""
-    node = operand(array)
-    plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
-    if plain and dtype is None:  # what most calls are
-        chosen = build.selected(node)
-        first = node if chosen is None else chosen[0]
-        if first.size and first.shape and (chosen is None or ufunc.identity is not None):
-            op = plain_reduction(ufunc, first, None, chosen is not None)
+    """Reduce an array by a ufunc, with the keywords and rules of `numpy.ufunc.reduce`."""
+    node = operand_node(array)
+    whole = axis is None and where is True and initial is _NO_VALUE and out is None and keepdims is False
+    if whole and dtype is None:  # the most frequent call
+        compressed = build.selected(node)
+        values = node if compressed is None else compressed[0]
+        if values.size and values.shape and (compressed is None or ufunc.identity is not None):
+            op = plain_reduction(ufunc, values, None, compressed is not None)
             if op is not None:
-                return ufunc_calls.evaluate_if_eager(build.reduction(op, chosen or (node,), ()))
+                return ufunc_calls.evaluate_if_eager(build.reduction(op, compressed or (node,), ()))
     try:
-        call = _read(ufunc, node, axis, dtype, out, keepdims, initial, where)
-    except HostOnly:  # for methods: a boundary around them would take a twentieth of ``x.sum()``
-        given = (array, axis, dtype, out, keepdims, initial, where)
-        value: DeviceArray = by_numpy(ufunc.reduce, given, {}, f"numpy.{ufunc.__name__}.reduce")
-        return value
-    return finished(_grown(call), out)
+        monoid = _call_monoid(ufunc, node, dtype, out)
+        call = _read_call(ufunc, monoid, node, axis, keepdims, initial, where)
+    except HostOnly:  # a fallback around the methods would cost 5 % of ``x.sum()``
+        arguments = (array, axis, dtype, out, keepdims, initial, where)
+        host_result: DeviceArray = by_numpy(ufunc.reduce, arguments, {}, f"numpy.{ufunc.__name__}.reduce")
+        return host_result
+    return write_result(_build_node(call), out)
 
 
 _plain: dict[tuple[np.ufunc, np.dtype, int, int | None, bool], Reduction | None] = {}
 
 
 def plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool = False) -> Reduction | None:
-    """The reduction of what is not empty over all axes or one that it has; None where it takes more than that."""
+    """Return the reduction of a non-empty array over all axes or one axis, or None if it needs the general path."""
     key = (ufunc, node.dtype, len(node.shape), axis, masked)
     if key not in _plain:
         _plain[key] = _new_reduction(ufunc, node, axis, masked)
@@ -217,36 +218,36 @@ def plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool 
 
 def _new_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool) -> Reduction | None:
     ndim = len(node.shape)
-    if (axis is None and not _reorderable(ufunc)) or ufunc is np.power:  # NumPy takes them one at a time
+    if (axis is None and not _is_reorderable(ufunc)) or ufunc is np.power:  # NumPy reduces one axis at a time
         return None
     axes = tuple(range(ndim)) if axis is None else (axis % ndim,)
-    monoid = _fold(ufunc, node.dtype, None)
-    return None if _is_narrowed(monoid, node.dtype) else reduction_op(monoid, axes, ndim, masked)
+    monoid = _choose_monoid(ufunc, node.dtype, None)
+    return None if _needs_cast_first(monoid, node.dtype) else reduction_op(monoid, axes, ndim, masked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """What a call of ``ufunc.reduce`` asks for, read and checked.
+    """The checked arguments of a call of ``ufunc.reduce``.
 
     Parameters
     ----------
     ufunc : numpy.ufunc
     monoid : Monoid
-        Of the loop that NumPy chooses.
+        The monoid of the loop that NumPy chooses.
     node : Node
-        What is reduced.
+        The values to reduce.
     mask : Node or None
-        Which of its elements are.
+        The mask of the elements to reduce.
     selected : bool
-        Whether they are those of a compressed operand, rather than of ``where``.
+        Whether the mask is from a compressed operand and not from ``where``.
     axes : tuple of int
     keepdims : object
     shape : tuple of int
-        Of the result.
+        Shape of the result.
     first : Node or None
-        ``initial``, where it is given.
+        ``initial``, if the caller passed it.
     identity : object
-        What stands in for it; None where that is the first element.
+        Start without ``initial``. None starts with the first element.
     """
 
     ufunc: np.ufunc
@@ -261,41 +262,46 @@ class _Call:
     identity: Any
 
     def start(self) -> Node | None:
-        """What the reduction starts with, where that is not its first element."""
+        """Return the start value of the reduction, or None if it starts with the first element."""
         if self.first is not None or self.identity is None:
             return self.first
-        return _converted(self.identity, self.monoid.out_dtype)
+        return _identity_scalar(self.identity, self.monoid.out_dtype)
 
 
-def _read(
-    ufunc: np.ufunc, array: Node, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any
-) -> _Call:
-    """Read the arguments, in NumPy's order of objections."""
+def _call_monoid(ufunc: np.ufunc, node: Node, dtype: Any, out: Any) -> Monoid:
     check_out(out)
-    monoid = _fold(ufunc, array.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
-    device_dtype(monoid.out_dtype, wrap(array).device)
-    # What is selected comes in C order: the first power is no exponent, and the first NaN is a complex extremum.
+    monoid = _choose_monoid(ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
+    device_dtype(monoid.out_dtype, wrap(node).device)
+    return monoid
+
+
+def _read_call(
+    ufunc: np.ufunc, monoid: Monoid, array: Node, axis: Any, keepdims: Any, initial: Any, where: Any
+) -> _Call:
+    """Check the arguments of a call, in the order in which NumPy raises errors."""
+    # The order of the selected elements matters: the first one of a power is its base, and a complex extremum is the
+    # first NaN. A selection has them in C order.
     if ufunc is np.power or (ufunc in _EXTREMA and array.dtype.kind == "c"):
         evaluate(array)
     node, mask, axis = split_mask(array, axis, where, keepdims)
     selected = node is not array
-    axes = axes_of(node, axis)
-    if len(axes) > 1 and not selected and not _reorderable(ufunc):
+    axes = reduction_axes(node, axis)
+    if len(axes) > 1 and not selected and not _is_reorderable(ufunc):
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
         )
-    given = initial is not _NO and initial is not None
-    identity = None if given or initial is None else ufunc.identity
-    if not given and identity is None and mask is not None and not selected:
+    has_initial = initial is not _NO_VALUE and initial is not None
+    identity = None if has_initial or initial is None else ufunc.identity
+    if not has_initial and identity is None and mask is not None and not selected:
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
             "mask one has to specify 'initial'"
         )
-    shape = kept_shape(node.shape, axes, keepdims)
+    shape = reduced_shape(node.shape, axes, keepdims)
     first = None
-    if given:
+    if has_initial:
         ufunc_calls.device_of_operands((wrap(array), initial))
-        first = _initial(initial, monoid.out_dtype)
+        first = _initial_scalar(initial, monoid.out_dtype)
     return _Call(
         ufunc=ufunc,
         monoid=monoid,
@@ -310,81 +316,83 @@ def _read(
     )
 
 
-def _grown(call: _Call) -> Node:
-    """Grow what a call asks for: a value repeated, an element each, or a reduction."""
+def _build_node(call: _Call) -> Node:
+    """Build the node of a call: a constant, an elementwise expression, or a reduction."""
     node, monoid = call.node, call.monoid
     empty = math.prod([node.shape[a] for a in call.axes]) == 0
     if empty or call.selected:
         start = call.start()
-        if start is None and not (call.selected and _any(call.mask)):
+        if start is None and not (call.selected and _selects_any(call.mask)):
             raise ValueError(f"zero-size array to reduction operation {call.ufunc.__name__} which has no identity")
         if empty:
-            return full_node(0, monoid.out_dtype, call.shape) if start is None else ufunc_calls.full(start, call.shape)
-    if _is_narrowed(monoid, node.dtype):
-        node = narrowed(node, monoid.in_dtype)
+            return (
+                constant_node(0, monoid.out_dtype, call.shape) if start is None else ufunc_calls.full(start, call.shape)
+            )
+    if _needs_cast_first(monoid, node.dtype):
+        node = cast_first(node, monoid.in_dtype)
     if call.ufunc is np.power and monoid.in_dtype.kind == "i":
-        _refuse_negative(call)
+        _check_exponents(call)
     if not call.axes:
-        return _each(call, node)
+        return _reduce_no_axes(call, node)
     if call.first is None:
-        return reduced(monoid, node, call.mask, call.axes, call.keepdims)
+        return build_reduction(monoid, node, call.mask, call.axes, call.keepdims)
     return _reduce_from(call.ufunc, monoid, call.first, node, call.mask, call.axes, call.keepdims)
 
 
-def _refuse_negative(call: _Call) -> None:
-    """Look at the exponents of a reduction to powers: all elements but what it starts with."""
-    exponents, chosen = call.node, True if call.mask is None else call.mask
+def _check_exponents(call: _Call) -> None:
+    """Raise for negative integer exponents in a reduction by powers. All elements but the start are exponents."""
+    exponents, where = call.node, True if call.mask is None else call.mask
     if call.first is None:
         if not call.axes:
             return
         (axis,) = call.axes
         exponents = wrap(exponents)[(slice(None),) * axis + (slice(1, None),)]._node
-    ufunc_calls.refuse_negative(exponents, call.monoid.in_dtype, chosen)
+    ufunc_calls.check_no_negative_powers(exponents, call.monoid.in_dtype, where)
 
 
-def _any(mask: Node | None) -> bool:
-    """Whether a mask selects anything: what has no identity must know, and waits for it."""
+def _selects_any(mask: Node | None) -> bool:
+    """Return whether a mask selects any element. Waits for the device. Only reductions without an identity ask."""
     if mask is None:
         return False
-    # A mask still pending is asked through a node like it: two consumers of one node would store it.
-    alike = build.nary(mask.op, mask.args) if mask.args else mask
-    return bool(ufunc_reduce(np.logical_or, wrap(alike), None))
+    # A second consumer of the pending mask would store it, so the test has its own copy of the node.
+    copied_mask = build.nary(mask.op, mask.args) if mask.args else mask
+    return bool(ufunc_reduce(np.logical_or, wrap(copied_mask), None))
 
 
-def _initial(value: Any, dtype: np.dtype) -> Node:
-    """``initial``, as NumPy converts it."""
+def _initial_scalar(initial: Any, dtype: np.dtype) -> Node:
+    """Return ``initial`` as a scalar node, cast as in NumPy."""
     holder = np.zeros((), dtype)
-    holder[()] = value.item() if isinstance(value, DeviceArray) else value
+    holder[()] = initial.item() if isinstance(initial, DeviceArray) else initial
     return scalar_node(holder[()], dtype)
 
 
-def _converted(identity: Any, dtype: np.dtype) -> Node:
-    """An identity in the dtype of the result; that of bitwise_and is -1."""
-    return scalar_node(identity & np.iinfo(dtype).max, dtype) if dtype.kind == "u" else _initial(identity, dtype)
+def _identity_scalar(identity: Any, dtype: np.dtype) -> Node:
+    """Return an identity as a scalar node of the result's dtype. The identity of bitwise_and is -1."""
+    return scalar_node(identity & np.iinfo(dtype).max, dtype) if dtype.kind == "u" else _initial_scalar(identity, dtype)
 
 
-def _is_narrowed(monoid: Monoid, dtype: np.dtype) -> bool:
-    """Whether values of a dtype have to become the monoid's first, not only where they are combined."""
-    wide = wide_dtype(monoid.in_dtype) != monoid.in_dtype
-    return dtype != monoid.in_dtype and (dtype.kind == "c" or wide)
+def _needs_cast_first(monoid: Monoid, dtype: np.dtype) -> bool:
+    """Return whether values must be cast to the monoid's dtype before the reduction, not only while combined."""
+    widened = wide_dtype(monoid.in_dtype) != monoid.in_dtype
+    return dtype != monoid.in_dtype and (dtype.kind == "c" or widened)
 
 
-def narrowed(node: Node, dtype: np.dtype) -> Node:
-    """`node` in the dtype of the sum, where accumulating wider would not give the same."""
+def cast_first(node: Node, dtype: np.dtype) -> Node:
+    """Cast values before a reduction whose wider accumulator would give another result."""
     return ufunc_calls.convert(node, dtype)
 
 
-def _each(call: _Call, node: Node) -> Node:
-    """The reduction over no axes: of every element by itself."""
+def _reduce_no_axes(call: _Call, node: Node) -> Node:
+    """Return the reduction over no axes: each element combined with the start."""
     dtype = call.monoid.out_dtype
-    value = ufunc_calls.cast(node, dtype) if node.dtype != dtype else ufunc_calls.own_value(node)
+    elements = ufunc_calls.cast(node, dtype) if node.dtype != dtype else ufunc_calls.copied_value(node)
     if call.first is not None:
-        value = build.binary(find_loop(call.ufunc, (dtype, dtype), (dtype,)), call.first, value)
+        elements = build.binary(find_loop(call.ufunc, (dtype, dtype), (dtype,)), call.first, elements)
     if call.mask is None:
-        return value
+        return elements
     start = call.start()
     assert start is not None
-    return build.nary(select_loop(dtype), (call.mask, value, start))
+    return build.nary(select_loop(dtype), (call.mask, elements, start))
 
 
 def _reduce_from(
@@ -396,24 +404,24 @@ def _reduce_from(
     axes: tuple[int, ...],
     keepdims: Any,
 ) -> Node:
-    """A reduction that starts with `first`."""
+    """Return a reduction with the start value `first`."""
     dtype = monoid.out_dtype
-    if monoid.algebra == "first" or _affects_range(monoid, first):  # `first` becomes the first element
-        at = axes[0]
-        line = tuple(1 if a == at else n for a, n in enumerate(node.shape))
-        node = _joined(ufunc_calls.full(first, line), ufunc_calls.cast(node, dtype), at)
+    if monoid.algebra == "first" or _affects_range(monoid, first):  # prepend the start as an element
+        axis = axes[0]
+        slice_shape = tuple(1 if a == axis else n for a, n in enumerate(node.shape))
+        node = _prepend(ufunc_calls.full(first, slice_shape), ufunc_calls.cast(node, dtype), axis)
         if mask is not None:
-            every = (*node.shape[:at], node.shape[at] - 1, *node.shape[at + 1 :])
-            mask = _joined(full_node(True, _BOOL, line), ufunc_calls.broadcast(mask, every), at)
-        return reduced(monoid, node, mask, axes, keepdims)
+            array_shape = (*node.shape[:axis], node.shape[axis] - 1, *node.shape[axis + 1 :])
+            mask = _prepend(constant_node(True, _BOOL, slice_shape), ufunc_calls.broadcast(mask, array_shape), axis)
+        return build_reduction(monoid, node, mask, axes, keepdims)
     wide = wide_dtype(dtype) if ufunc in (np.add, np.multiply) else dtype
-    total = reduced(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
-    result = build.binary(find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total)
-    return ufunc_calls.cast(result, dtype)
+    total = build_reduction(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
+    combined = build.binary(find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total)
+    return ufunc_calls.cast(combined, dtype)
 
 
 def _affects_range(monoid: Monoid, first: Node) -> bool:
-    """Return whether a start can bring a sum or product back into range, so that it must be an element of it."""
+    """Return whether the start can bring an overflowing sum or product back into range. It must then be an element."""
     if monoid.algebra == "product":
         return bool(first.value != 1)
     if monoid.algebra != "compensated":
@@ -422,14 +430,14 @@ def _affects_range(monoid: Monoid, first: Node) -> bool:
     return max(abs(first.value.real), abs(first.value.imag)) >= float(info.max) * float(info.eps) / 4
 
 
-def _joined(first: Node, rest: Node, axis: int) -> Node:
-    """A leaf with the elements of one node, of one element along the axis, before those of another."""
+def _prepend(first: Node, rest: Node, axis: int) -> Node:
+    """Return a leaf with the slice `first` before the elements of `rest` along an axis."""
     shape = tuple(n + (a == axis) for a, n in enumerate(rest.shape))
     device = device_of((*(first.inputs or (first,)), *(rest.inputs or (rest,))))
-    made = empty(shape, first.dtype, device)
-    for part, which in ((first, slice(0, 1)), (rest, slice(1, None))):
-        found = index(view_of(made), (slice(None),) * axis + (which,))
-        assert found is not None
-        target = make_view(made, found)._node
-        write(target, ufunc_calls.own_value(part))
-    return made._node
+    target = empty(shape, first.dtype, device)
+    for part, span in ((first, slice(0, 1)), (rest, slice(1, None))):
+        view = index(view_of(target), (slice(None),) * axis + (span,))
+        assert view is not None
+        part_leaf = make_view(target, view)._node
+        write(part_leaf, ufunc_calls.copied_value(part))
+    return target._node

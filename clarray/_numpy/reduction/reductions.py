@@ -1,4 +1,4 @@
-"""Reductions over axes: NumPy's sums, products, extrema and truth."""
+"""Reductions over axes: sums, products, extrema, tests of truth."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.ops.monoids import statistic_monoid
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (
-    as_of_copy,
-    axes_of,
+    build_reduction,
     check_out,
     check_shape,
-    finished,
-    full_node,
-    kept_shape,
-    operand,
-    reduced,
+    constant_node,
+    layout_as_copied,
+    operand_node,
+    reduced_shape,
+    reduction_axes,
     ufunc_reduce,
+    write_result,
 )
 
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
 
@@ -51,7 +51,7 @@ def sum(
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the sum of the elements over axes.
@@ -116,7 +116,7 @@ def prod(
     dtype: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the product of the elements over axes.
@@ -137,7 +137,7 @@ def max(
     axis: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the largest element over axes.
@@ -167,7 +167,7 @@ def min(
     axis: Any = None,
     out: Any = None,
     keepdims: Any = False,
-    initial: Any = _NO,
+    initial: Any = _NO_VALUE,
     where: Any = True,
 ) -> DeviceArray:
     """Return the smallest element over axes.
@@ -210,7 +210,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     >>> clarray.any([[0, 0], [0, 1]], axis=1).tolist()
     [False, True]
     """
-    return ufunc_reduce(np.logical_or, a, axis, None, out, keepdims, _NO, where)
+    return ufunc_reduce(np.logical_or, a, axis, None, out, keepdims, _NO_VALUE, where)
 
 
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
@@ -228,7 +228,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     >>> clarray.all([[1, 1], [0, 1]], axis=1).tolist()
     [True, False]
     """
-    return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO, where)
+    return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO_VALUE, where)
 
 
 @recorded_growth(operands=1)
@@ -258,15 +258,15 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
     >>> clarray.count_nonzero([[0, 1], [2, 3]], axis=1).tolist()
     [1, 2]
     """
-    node = operand(a)
+    node = operand_node(a)
     if node.dtype == _BOOL:
         return ufunc_reduce(np.add, wrap(node), axis, _INT64, None, keepdims)
-    found = ufunc_reduce(np.add, wrap(ufunc_calls.cast(node, _BOOL)), axis, _INT64, None, keepdims)
-    return as_of_copy(found, node, axis, None)
+    counts = ufunc_reduce(np.add, wrap(ufunc_calls.cast(node, _BOOL)), axis, _INT64, None, keepdims)
+    return layout_as_copied(counts, node, axis, None)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
     """Return the range of the elements over axes: the largest minus the smallest element.
 
@@ -286,37 +286,37 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Dev
     check_out(out)
     high = ufunc_reduce(np.maximum, a, axis, None, None, keepdims)
     low = ufunc_reduce(np.minimum, a, axis, None, None, keepdims)
-    if out is not None:  # where NumPy has the largest before it subtracts
+    if out is not None:  # NumPy stores the largest elements there before it subtracts
         check_shape(out, high.shape)
         high = wrap(ufunc_calls.cast(high._node, out.dtype))
-    found: DeviceArray = ufunc_calls.call(np.subtract, (high, low), out=out)
-    return found
+    ranges: DeviceArray = ufunc_calls.call(np.subtract, (high, low), out=out)
+    return ranges
 
 
-def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
+def _arg_extremum(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     check_out(out)
-    node = operand(a)
-    keepdims = bool(keepdims)  # whatever it is, unlike other reductions'
+    node = operand_node(a)
+    keepdims = bool(keepdims)  # any object, unlike in other reductions
     if axis is not None and not isinstance(axis, tuple):
-        axes = axes_of(node, axis)
+        axes = reduction_axes(node, axis)
     elif axis is None:
         axes = tuple(range(len(node.shape)))
     else:
         raise TypeError("'tuple' object cannot be interpreted as an integer")
-    shape = kept_shape(node.shape, axes, keepdims)
+    shape = reduced_shape(node.shape, axes, keepdims)
     if math.prod(node.shape[i] for i in axes) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if out is not None and out.shape == shape and not np.can_cast(out.dtype, _INT64, "safe"):
-        # NumPy asks whether the output's dtype can be cast, not that of the positions
+        # NumPy checks the cast of the output's dtype, not of the positions'
         raise TypeError(f"Cannot cast array data from {out.dtype!r} to {_INT64!r} according to the rule 'safe'")
     if not axes:
-        return finished(full_node(0, _INT64, shape), out)
-    found = reduced(statistic_monoid(name, node.dtype), node, None, axes, keepdims)
-    return finished(found, out)
+        return write_result(constant_node(0, _INT64, shape), out)
+    positions = build_reduction(statistic_monoid(name, node.dtype), node, None, axes, keepdims)
+    return write_result(positions, out)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element along an axis.
 
@@ -356,11 +356,11 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     >>> int(clarray.argmax([2, 9, 4])), clarray.argmax([[1, 5], [4, 2]], axis=0).tolist()
     (1, [1, 0])
     """
-    return _arg("argmax", a, axis, out, keepdims)
+    return _arg_extremum("argmax", a, axis, out, keepdims)
 
 
 @recorded_growth(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element along an axis.
 
@@ -373,4 +373,4 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     >>> int(clarray.argmin([2, 9, 1])), clarray.argmin([[1, 5], [4, 2]], axis=0).tolist()
     (2, [0, 1])
     """
-    return _arg("argmin", a, axis, out, keepdims)
+    return _arg_extremum("argmin", a, axis, out, keepdims)

@@ -1,4 +1,4 @@
-"""Running sums and products, and what undoes them: differences, and the area under a curve."""
+"""Running sums and products, differences, and the area under a curve."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from clarray._core.creation import as_array, empty
 from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number, normalize_axis, strict_axis
 from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation.joining import concatenate
@@ -17,7 +17,7 @@ from clarray._numpy.manipulation.ranks import atleast_1d
 from clarray._numpy.manipulation.shapes import broadcast_to, ravel
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import accumulate, accumulated_dtype
-from clarray._numpy.reduction.nanfunctions import replaced, without_nan
+from clarray._numpy.reduction.nanfunctions import layout_without_nan, replace_nan
 
 __all__ = [
     "cumsum",
@@ -31,11 +31,11 @@ __all__ = [
     "trapezoid",
 ]
 
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 
 
-@one_hold("out")
-def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> DeviceArray:
+@with_device_lock("out")
+def _cumulate(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> DeviceArray:
     array = as_array(a, out.device if isinstance(out, DeviceArray) else None)
     if axis is not None:
         axis = axis_number(axis)
@@ -82,7 +82,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
     >>> clarray.cumsum([1, 2, 3]).tolist()
     [1, 3, 6]
     """
-    return _running(np.add, a, axis, dtype, out)
+    return _cumulate(np.add, a, axis, dtype, out)
 
 
 @recorded(operands=1)
@@ -97,11 +97,11 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Dev
     >>> clarray.cumprod([1, 2, 3, 4]).tolist()
     [1, 2, 6, 24]
     """
-    return _running(np.multiply, a, axis, dtype, out)
+    return _cumulate(np.multiply, a, axis, dtype, out)
 
 
-@one_hold("out")
-def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> DeviceArray:
+@with_device_lock("out")
+def _cumulate_standard(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> DeviceArray:
     array = atleast_1d(as_array(x, out.device if isinstance(out, DeviceArray) else None))
     if axis is None:
         if array.ndim >= 2:
@@ -109,16 +109,16 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
         axis = 0
     if not include_initial:
         return accumulate(ufunc, array, axis, dtype, out)
-    place = strict_axis(axis, array.ndim)
+    scan_axis = strict_axis(axis, array.ndim)
     if out is None:
-        shape = (*array.shape[:place], array.shape[place] + 1, *array.shape[place + 1 :])
+        shape = (*array.shape[:scan_axis], array.shape[scan_axis] + 1, *array.shape[scan_axis + 1 :])
         dtype = accumulated_dtype(ufunc, array, dtype)
         out = empty_like(array, dtype, shape=shape)
-    before = (slice(None),) * place
-    accumulate(ufunc, array, place, dtype, out[(*before, slice(1, None))])
-    out[(*before, 0)] = ufunc.identity
-    found: DeviceArray = out
-    return found
+    leading = (slice(None),) * scan_axis
+    accumulate(ufunc, array, scan_axis, dtype, out[(*leading, slice(1, None))])
+    out[(*leading, 0)] = ufunc.identity
+    running: DeviceArray = out
+    return running
 
 
 @recorded(operands=1)
@@ -152,7 +152,7 @@ def cumulative_sum(
     >>> clarray.cumulative_sum([1, 2, 3], include_initial=True).tolist()
     [0, 1, 3, 6]
     """
-    return _cumulative(np.add, x, axis, dtype, out, include_initial)
+    return _cumulate_standard(np.add, x, axis, dtype, out, include_initial)
 
 
 @recorded(operands=1)
@@ -169,11 +169,11 @@ def cumulative_prod(
     >>> clarray.cumulative_prod([2, 3, 4], include_initial=True).tolist()
     [1, 2, 6, 24]
     """
-    return _cumulative(np.multiply, x, axis, dtype, out, include_initial)
+    return _cumulate_standard(np.multiply, x, axis, dtype, out, include_initial)
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running sum along an axis, with each NaN counted as zero.
 
@@ -185,11 +185,11 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> D
     >>> clarray.nancumsum([1.0, clarray.nan, 2.0]).tolist()
     [1.0, 1.0, 3.0]
     """
-    return without_nan(cumsum(replaced(a, 0), axis, dtype, out), a, (), out)
+    return layout_without_nan(cumsum(replace_nan(a, 0), axis, dtype, out), a, (), out)
 
 
 @recorded(operands=1)
-@one_hold("out")
+@with_device_lock("out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running product along an axis, with each NaN counted as one.
 
@@ -201,19 +201,19 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
     >>> clarray.nancumprod([2.0, clarray.nan, 3.0]).tolist()
     [2.0, 2.0, 6.0]
     """
-    return without_nan(cumprod(replaced(a, 1), axis, dtype, out), a, (), out)
+    return layout_without_nan(cumprod(replace_nan(a, 1), axis, dtype, out), a, (), out)
 
 
-def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
-    """Return the values before or after an array. A scalar stands for one slice."""
-    part = as_array(value, array.device)
-    if part.ndim == 0:
-        part = broadcast_to(part, (*array.shape[:axis], 1, *array.shape[axis + 1 :]))
-    return part
+def _as_slices(edge: Any, array: DeviceArray, axis: int) -> DeviceArray:
+    """Return the slices to put before or after an array. A scalar fills one slice."""
+    slices = as_array(edge, array.device)
+    if slices.ndim == 0:
+        slices = broadcast_to(slices, (*array.shape[:axis], 1, *array.shape[axis + 1 :]))
+    return slices
 
 
 @recorded_growth(operands=1)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _NO) -> Any:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE) -> Any:
     """Return the differences between neighbours along an axis.
 
     Parameters
@@ -253,20 +253,20 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
     array = as_array(a)
     if array.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
-    place = normalize_axis(axis, array.ndim)
+    diff_axis = normalize_axis(axis, array.ndim)
     parts = [array]
-    if prepend is not _NO:
-        parts.insert(0, _beside(prepend, array, place))
-    if append is not _NO:
-        parts.append(_beside(append, array, place))
+    if prepend is not _NO_VALUE:
+        parts.insert(0, _as_slices(prepend, array, diff_axis))
+    if append is not _NO_VALUE:
+        parts.append(_as_slices(append, array, diff_axis))
     if len(parts) > 1:
-        array = concatenate(parts, place)
-    before = (slice(None),) * place
-    later, earlier = (*before, slice(1, None)), (*before, slice(None, -1))
+        array = concatenate(parts, diff_axis)
+    leading = (slice(None),) * diff_axis
+    later, earlier = (*leading, slice(1, None)), (*leading, slice(None, -1))
     difference: Any = np.not_equal if array.dtype == bool else np.subtract
     for _ in range(n):
         array = difference(array[later], array[earlier])
-        if not array.shape[place]:  # and so are all further differences
+        if not array.shape[diff_axis]:  # further differences are empty, too
             break
     return array
 
@@ -300,24 +300,24 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     """
     array = ravel(as_array(ary))
     if to_begin is None and to_end is None:
-        found: DeviceArray = array[1:] - array[:-1]
-        return found
+        differences: DeviceArray = array[1:] - array[:-1]
+        return differences
     parts: list[Any] = []
-    for name, value in (("to_begin", to_begin), ("to_end", to_end)):
-        part = None if value is None else as_array(value, array.device)
-        if part is not None and not np.can_cast(part.dtype, array.dtype, casting="same_kind"):
+    for name, edge in (("to_begin", to_begin), ("to_end", to_end)):
+        edge_array = None if edge is None else as_array(edge, array.device)
+        if edge_array is not None and not np.can_cast(edge_array.dtype, array.dtype, casting="same_kind"):
             raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
-        parts.append(None if part is None else ravel(part))
+        parts.append(None if edge_array is None else ravel(edge_array))
     begin = 0 if parts[0] is None else parts[0].size
     end = 0 if parts[1] is None else parts[1].size
     count = max(array.size - 1, 0)
-    result = empty(begin + count + end, array.dtype, device=array.device)
+    output = empty(begin + count + end, array.dtype, device=array.device)
     if begin:
-        result[:begin] = parts[0]
+        output[:begin] = parts[0]
     if end:
-        result[begin + count :] = parts[1]
-    np.subtract(array[1:], array[:-1], result[begin : begin + count])
-    return result
+        output[begin + count :] = parts[1]
+    np.subtract(array[1:], array[:-1], output[begin : begin + count])
+    return output
 
 
 @recorded(operands=2)
@@ -354,16 +354,16 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is None:
         width = dx
     else:
-        places = as_array(x, values.device)
-        if places.ndim == 1:
-            width = diff(places)
+        coordinates = as_array(x, values.device)
+        if coordinates.ndim == 1:
+            width = diff(coordinates)
             shape = [1] * values.ndim
             shape[axis] = width.shape[0]
             width = width.reshape(shape)
         else:
-            width = diff(places, axis=axis)
-    before = [slice(None)] * values.ndim
-    later, earlier = list(before), list(before)
+            width = diff(coordinates, axis=axis)
+    key = [slice(None)] * values.ndim
+    later, earlier = list(key), list(key)
     later[axis], earlier[axis] = slice(1, None), slice(None, -1)
     areas = width * (values[tuple(later)] + values[tuple(earlier)]) / 2.0
     return reductions.sum(areas, axis)

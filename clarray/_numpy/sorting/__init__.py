@@ -1,1 +1,1 @@
-"""Sorting, searching, sets."""
+"""Sorting, searching and sets."""

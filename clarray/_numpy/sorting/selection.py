@@ -1,8 +1,8 @@
-"""Elements at a few places of a long line's order, without sorting the line.
+"""Selection of order statistics from a long line, without sorting the line.
 
-    a pass counts keys by their first bits     so that it is known between which places each bucket of them lies
-    a pass takes the bucket of the place       unless it is all of the line
-    again, by the next bits of these           until few are left, which are sorted, or no bits, and all are equal
+    count the keys by their first bits         which gives the first position of each bucket in the sorted line
+    compress the line to the right bucket      unless the bucket is the whole line
+    repeat with the next bits                  until few keys remain, which are sorted, or no bits, and all are equal
 
 A radix selection: D. E. Knuth, "The Art of Computer Programming", volume 3, sections 5.2.5 and 5.3.3; on GPUs T. Alabi,
 J. D. Blanchard, B. Gordon, R. Steinbach, "Fast k-selection algorithms for graphics processing units", ACM Journal of
@@ -20,19 +20,19 @@ from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._numpy.manipulation.joining import concatenate
 
-__all__ = ["elements_at", "partition_pays", "partitioned", "pays"]
+__all__ = ["select_positions", "partition_is_faster", "partition_line", "is_faster_than_sort"]
 
-_BITS = 12  # of keys that a pass counts
+_DIGIT_BITS = 12  # bits of the keys that one pass counts by
 
 
-def pays(a: DeviceArray, places: int) -> bool:
-    """Whether so many places of an array's order are found sooner than the array is sorted."""
+def is_faster_than_sort(a: DeviceArray, count: int) -> bool:
+    """Return whether selecting so many order statistics is faster than sorting the array."""
     policy = _policy(a)
-    return _is_line(a) and a.size >= policy.selected and 0 < places <= policy.places
+    return _is_line(a) and a.size >= policy.selected and 0 < count <= policy.places
 
 
-def partition_pays(a: DeviceArray) -> bool:
-    """Whether an array is partitioned sooner than it is sorted."""
+def partition_is_faster(a: DeviceArray) -> bool:
+    """Return whether partitioning the array is faster than sorting it."""
     return _is_line(a) and a.size >= _policy(a).parted
 
 
@@ -44,94 +44,94 @@ def _policy(a: DeviceArray) -> SortPolicy:
     return kernel_cache_of(a.device).policies.sort
 
 
-def elements_at(line: DeviceArray, places: np.ndarray) -> DeviceArray:
-    """What lies at some places once a line is sorted.
+def select_positions(line: DeviceArray, positions: np.ndarray) -> DeviceArray:
+    """Return the elements at some positions of the sorted line.
 
     Parameters
     ----------
     line : DeviceArray
-        One axis of integers or real numbers, without NaN.
-    places : ndarray of int64
-        At least one, in their order, each from 0 to the line's length less one.
+        A 1-d array of integers or real numbers, without NaN.
+    positions : ndarray of int64
+        At least one position in the sorted line, in ascending order. No position is negative.
 
     Returns
     -------
     DeviceArray
-        In memory of its own.
+        A new array.
     """
-    found = _pieces(wrap(line._node), places, 8 * line.dtype.itemsize)
-    return concatenate(found) if len(found) > 1 else found[0]
+    parts = _select(wrap(line._node), positions, 8 * line.dtype.itemsize)
+    return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def _pieces(line: DeviceArray, places: np.ndarray, bits: int) -> list[DeviceArray]:
-    """The same, one array after the other, of a line whose keys are equal but for so many of their last bits."""
-    if not bits:
-        return [_taken(line, np.zeros_like(places))]
+def _select(line: DeviceArray, positions: np.ndarray, open_bits: int) -> list[DeviceArray]:
+    """Select from a line whose keys differ only in their last `open_bits` bits. Return one array per bucket."""
+    if not open_bits:
+        return [_gather(line, np.zeros_like(positions))]
     if line.size <= _policy(line).few:
-        return [_taken(_sorted(line), places)]
-    digits, edges, left = _counted(line, bits)
-    buckets = np.searchsorted(edges, places, side="right") - 1
-    found = []
+        return [_gather(_sort(line), positions)]
+    digits, edges, remaining_bits = _count_digits(line, open_bits)
+    buckets = np.searchsorted(edges, positions, side="right") - 1
+    parts = []
     for bucket in np.unique(buckets).tolist():
         part = line if edges[bucket + 1] - edges[bucket] == line.size else line[digits == bucket]
-        found += _pieces(part, places[buckets == bucket] - edges[bucket], left)
-    return found
+        parts += _select(part, positions[buckets == bucket] - edges[bucket], remaining_bits)
+    return parts
 
 
-def partitioned(line: DeviceArray, place: int) -> DeviceArray:
-    """A line's elements with the one at a place of its order there, none before it larger, and none after it smaller.
+def partition_line(line: DeviceArray, position: int) -> DeviceArray:
+    """Partition a line: no element before the position is larger than the one there, and none after it smaller.
 
     Parameters
     ----------
     line : DeviceArray
-        As of `elements_at`.
-    place : int
+        A 1-d array, as for `select_positions`.
+    position : int
 
     Returns
     -------
     DeviceArray
-        In memory of its own.
+        A new array.
     """
     below: list[DeviceArray] = []
     above: list[DeviceArray] = []
-    line, bits = wrap(line._node), 8 * line.dtype.itemsize
-    while bits and line.size > _policy(line).few:
-        digits, edges, bits = _counted(line, bits)
-        bucket = int(np.searchsorted(edges, place, side="right")) - 1
-        before, end = edges[bucket : bucket + 2].tolist()
-        if before:
+    line, open_bits = wrap(line._node), 8 * line.dtype.itemsize
+    while open_bits and line.size > _policy(line).few:
+        digits, edges, open_bits = _count_digits(line, open_bits)
+        bucket = int(np.searchsorted(edges, position, side="right")) - 1
+        start, end = edges[bucket : bucket + 2].tolist()
+        if start:
             below.append(line[digits < bucket])
         if end < line.size:
             above.append(line[digits > bucket])
-        if end - before < line.size:
+        if end - start < line.size:
             line = line[digits == bucket]
-        place -= before
-    return concatenate([*below, _sorted(line) if bits else line, *reversed(above)])
+        position -= start
+    return concatenate([*below, _sort(line) if open_bits else line, *reversed(above)])
 
 
-def _counted(line: DeviceArray, bits: int) -> tuple[DeviceArray, np.ndarray, int]:
-    """Count keys by the first of their last bits.
+def _count_digits(line: DeviceArray, open_bits: int) -> tuple[DeviceArray, np.ndarray, int]:
+    """Count keys by the first digit of their open bits.
 
     Returns
     -------
     DeviceArray
-        These digits, pending.
+        The digits, pending.
     ndarray
-        Where the elements of each digit would begin in the line's order, and where the last would end.
+        The start of each digit's elements in the sorted line, and the end of the last.
     int
-        How many bits are left.
+        The number of bits that remain open.
     """
-    taken = min(bits, _BITS)
-    digits = _digits(line, bits - taken, taken)
-    counts, _ = launchers.histogram.count_values(digits._node, None, 1 << taken, (1 << taken) - 1)
-    return digits, np.concatenate(([0], np.cumsum(wrap(counts).get()))), bits - taken
+    digit_bits = min(open_bits, _DIGIT_BITS)
+    digits = _key_digits(line, open_bits - digit_bits, digit_bits)
+    counts, _ = launchers.histogram.count_values(digits._node, None, 1 << digit_bits, (1 << digit_bits) - 1)
+    return digits, np.concatenate(([0], np.cumsum(wrap(counts).get()))), open_bits - digit_bits
 
 
-def _digits(line: DeviceArray, first: int, bits: int) -> DeviceArray:
-    """Some bits of each element's key, which is a number without a sign in the elements' order."""
+def _key_digits(line: DeviceArray, first: int, bits: int) -> DeviceArray:
+    """Return a digit of each element's key. Keys are unsigned integers in the elements' order."""
     width = 8 * line.dtype.itemsize
     key = line.view(f"u{line.dtype.itemsize}")
-    if line.dtype.kind == "f":  # of negative numbers all bits are flipped, of others the sign's alone
+    if line.dtype.kind == "f":  # negative numbers flip all bits, other numbers the sign bit only
         key = key ^ ((0 - (key >> (width - 1))) & ((1 << (width - 1)) - 1))
     digits = (key >> first) & ((1 << bits) - 1)
     if line.dtype.kind in "if" and first + bits == width:
@@ -139,9 +139,9 @@ def _digits(line: DeviceArray, first: int, bits: int) -> DeviceArray:
     return digits.astype(np.int32)
 
 
-def _sorted(line: DeviceArray) -> DeviceArray:
+def _sort(line: DeviceArray) -> DeviceArray:
     return wrap(launchers.sort.sort_rows(line._node, 0))
 
 
-def _taken(line: DeviceArray, places: np.ndarray) -> DeviceArray:
-    return wrap(launchers.gather.gather(line._node, creation.array(places, device=line.device)._node))
+def _gather(line: DeviceArray, positions: np.ndarray) -> DeviceArray:
+    return wrap(launchers.gather.gather(line._node, creation.array(positions, device=line.device)._node))

@@ -8,14 +8,14 @@ import numpy as np
 
 from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, no_number, wrap
+from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import select
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import joining, shapes
-from clarray._numpy.sorting.sorting import argsort, flat, sort
-from clarray._numpy.sorting.uniques import Unique, of_slices, of_values
+from clarray._numpy.sorting.sorting import argsort, flattened, sort
+from clarray._numpy.sorting.uniques import Unique, distinct_slices, distinct_values
 
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
@@ -96,24 +96,24 @@ def unique(
     ([1, 3], [1, 2])
     """
     array = as_array(ar)
-    index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
+    with_index, with_inverse, with_counts = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
         if array.ndim > 1 and (not hasattr(axis, "__index__") or np.ndim(axis)):
-            shapes.moveaxis(array, axis, 0)  # its errors come first in NumPy
+            shapes.moveaxis(array, axis, 0)  # NumPy raises the errors of moveaxis first
         axis = normalize_axis(axis, array.ndim)
     if axis is None or array.ndim == 1:
-        found = of_values(array, index, inverse, counts, bool(equal_nan))
-        if inverse:
-            assert found.inverse is not None
-            found = found._replace(inverse=shapes.reshape(found.inverse, array.shape))
+        distinct = distinct_values(array, with_index, with_inverse, with_counts, bool(equal_nan))
+        if with_inverse:
+            assert distinct.inverse is not None
+            distinct = distinct._replace(inverse=shapes.reshape(distinct.inverse, array.shape))
     else:
-        found = of_slices(array, axis, index, inverse, counts)
-    return _unpacked(found)
+        distinct = distinct_slices(array, axis, with_index, with_inverse, with_counts)
+    return _as_result(distinct)
 
 
-def _unpacked(found: Unique) -> Any:
-    asked = tuple(x for x in found if x is not None)
-    return asked if len(asked) > 1 else asked[0]
+def _as_result(distinct: Unique) -> Any:
+    requested = tuple(x for x in distinct if x is not None)
+    return requested if len(requested) > 1 else requested[0]
 
 
 def unique_all(x: Any) -> Any:
@@ -212,9 +212,9 @@ def unique_values(x: Any) -> DeviceArray:
 # Membership ---------------------------------------------------------------------------------------
 
 
-def _pair(one: Any, other: Any) -> tuple[DeviceArray, DeviceArray]:
-    device = ufunc_calls.device_of_operands((one, other))
-    return as_array(one, device), as_array(other, device)
+def _as_operands(first: Any, second: Any) -> tuple[DeviceArray, DeviceArray]:
+    device = ufunc_calls.device_of_operands((first, second))
+    return as_array(first, device), as_array(second, device)
 
 
 @recorded(operands=2)
@@ -257,34 +257,34 @@ def isin(
     >>> clarray.isin([1, 2, 3], [3, 1]).tolist()
     [True, False, True]
     """
-    elements, tests = _pair(element, test_elements)
+    elements, tests = _as_operands(element, test_elements)
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
-    whole = elements.dtype.kind in "biu" and tests.dtype.kind in "biu"
-    if kind == "table" and not whole:
+    integral = elements.dtype.kind in "biu" and tests.dtype.kind in "biu"
+    if kind == "table" and not integral:
         raise ValueError(
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
-    return no_number(_member(elements, tests, bool(invert)))
+    return mark_0d_array(_is_member(elements, tests, bool(invert)))
 
 
-def _member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceArray:
+def _is_member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceArray:
     if not tests.size or not elements.size:
         return creation.full(elements.shape, invert, bool, device=elements.device)
-    kinds = {elements.dtype, tests.dtype}
-    mixed = _UINT64 in kinds and any(d.kind == "i" for d in kinds)
+    dtypes = {elements.dtype, tests.dtype}
+    mixed = _UINT64 in dtypes and any(d.kind == "i" for d in dtypes)
     if not mixed:
-        line = launchers.sort.sort_rows(flat(tests)._node, 0)
+        line = launchers.sort.sort_rows(flattened(tests)._node, 0)
         return wrap(launchers.search.search(line, elements._node, found=not invert))
-    # both as uint64, as no dtype holds them all: what is negative is in none of the other
+    # no dtype holds int64 and uint64: compare both as uint64, and let no negative value be a member
     if tests.dtype.kind == "i":
-        tests = wrap(select(flat(tests)._node, (flat(tests) >= 0)._node))
-        return _member(elements, tests.astype(_UINT64), invert)
-    found = _member(elements.astype(_UINT64), tests, invert)
-    return found | (elements < 0) if invert else found & (elements >= 0)
+        tests = wrap(select(flattened(tests)._node, (flattened(tests) >= 0)._node))
+        return _is_member(elements, tests.astype(_UINT64), invert)
+    membership = _is_member(elements.astype(_UINT64), tests, invert)
+    return membership | (elements < 0) if invert else membership & (elements >= 0)
 
 
-def _selected(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
+def _compress(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
     return wrap(select(array._node, mask._node))
 
 
@@ -316,23 +316,25 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     >>> clarray.intersect1d([1, 3, 4, 3], [3, 1, 2]).tolist()
     [1, 3]
     """
-    one, other = _pair(ar1, ar2)
+    first, second = _as_operands(ar1, ar2)
     if assume_unique:
-        one, other, places = flat(one), flat(other), None
+        first, second, first_positions = flattened(first), flattened(second), None
     elif return_indices:
-        (one, first), (other, second) = (unique(x, return_index=True) for x in (one, other))
-        places = first, second
+        (first, first_index), (second, second_index) = (unique(x, return_index=True) for x in (first, second))
+        first_positions = first_index, second_index
     else:
-        one, other, places = unique(one), unique(other), None
-    both = joining.concatenate((one, other))
+        first, second, first_positions = unique(first), unique(second), None
+    merged = joining.concatenate((first, second))
     if not return_indices:
-        both = sort(both)
-        return both[:-1][both[1:] == both[:-1]]
-    order = argsort(both, kind="stable")
-    both = both[order]
-    twice = both[1:] == both[:-1]
-    at = order[:-1][twice], order[1:][twice] - one.size
-    return both[:-1][twice], *(at if places is None else (p[i] for p, i in zip(places, at, strict=True)))
+        merged = sort(merged)
+        return merged[:-1][merged[1:] == merged[:-1]]
+    order = argsort(merged, kind="stable")
+    merged = merged[order]
+    repeated = merged[1:] == merged[:-1]
+    matches = order[:-1][repeated], order[1:][repeated] - first.size
+    return merged[:-1][repeated], *(
+        matches if first_positions is None else (p[i] for p, i in zip(first_positions, matches, strict=True))
+    )
 
 
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
@@ -378,9 +380,9 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     >>> clarray.setdiff1d([4, 1, 3, 1], [3, 2]).tolist()
     [1, 4]
     """
-    one, other = _pair(ar1, ar2)
-    one = flat(one) if assume_unique else unique(one)
-    return _selected(one, _member(one, other, True))
+    first, second = _as_operands(ar1, ar2)
+    first = flattened(first) if assume_unique else unique(first)
+    return _compress(first, _is_member(first, second, True))
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
@@ -404,11 +406,11 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     >>> clarray.setxor1d([1, 2, 3], [3, 4]).tolist()
     [1, 2, 4]
     """
-    one, other = _pair(ar1, ar2)
-    one, other = (flat(x) if assume_unique else unique(x) for x in (one, other))
-    both = sort(joining.concatenate((one, other)))
-    if not both.size:
-        return both
-    edge = creation.ones(1, bool, device=both.device)
-    new = joining.concatenate((edge, both[1:] != both[:-1], edge))
-    return both[new[1:] & new[:-1]]
+    first, second = _as_operands(ar1, ar2)
+    first, second = (flattened(x) if assume_unique else unique(x) for x in (first, second))
+    merged = sort(joining.concatenate((first, second)))
+    if not merged.size:
+        return merged
+    edge = creation.ones(1, bool, device=merged.device)
+    begins = joining.concatenate((edge, merged[1:] != merged[:-1], edge))
+    return merged[begins[1:] & begins[:-1]]

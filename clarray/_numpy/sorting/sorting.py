@@ -1,4 +1,4 @@
-"""Sorting, and searching in what is sorted."""
+"""Sorting, partitioning, and searching in sorted arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, zeros
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import axis_number
@@ -36,50 +36,50 @@ __all__ = [
 ]
 
 
-def flat(array: DeviceArray) -> DeviceArray:
-    """All elements along one axis, in C order."""
+def flattened(array: DeviceArray) -> DeviceArray:
+    """Return all elements along one axis, in C order."""
     return array if array.ndim == 1 else shapes.reshape(array, -1)
 
 
 def ascontiguous(array: DeviceArray) -> Node:
-    """A C-contiguous leaf of an array's elements."""
+    """Return an array's elements as a C-contiguous leaf."""
     node = evaluate(array._node)
     return node if node.contiguous else ufunc_calls.ascontiguous(node)
 
 
-def along(source: Node, places: Node, axis: int) -> Node:
-    """The elements of a contiguous leaf at places along an axis, one for every other position.
+def gather_along(source: Node, positions: Node, axis: int) -> Node:
+    """Gather elements of a contiguous leaf at positions along an axis, as `take_along_axis` does.
 
     Parameters
     ----------
-    places : Node
-        int64, in bounds; its shape is the source's but for the extent of `axis`.
+    positions : Node
+        Positions within bounds, as int64. The shape is the source's except along `axis`.
     """
-    shape = places.shape
+    shape = positions.shape
     if len(shape) == 1:
-        return launchers.gather.gather(source, places)
+        return launchers.gather.gather(source, positions)
     strides = list(contiguous(source.shape))
-    step, strides[axis] = strides[axis], 0
-    others = wrap(index(shape, tuple(strides), _INT64))
-    return launchers.gather.gather(source, (wrap(places) * step + others)._node)
+    axis_stride, strides[axis] = strides[axis], 0
+    offsets = wrap(index(shape, tuple(strides), _INT64))
+    return launchers.gather.gather(source, (wrap(positions) * axis_stride + offsets)._node)
 
 
 def check_kind(dtype: np.dtype, kind: Any, order: Any, stable: Any) -> None:
-    """Let NumPy judge the options; every sort here is stable."""
+    """Raise NumPy's error for invalid options. Every sort here is stable."""
     if kind is not None or order is not None or stable is not None:
         np.empty(1, dtype).sort(kind=kind, order=order, stable=stable)
 
 
-def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
-    """The array, flattened if there is no axis, and the axis to sort."""
+def _array_and_axis(a: Any, axis: Any) -> tuple[DeviceArray, int]:
+    """Return the array, flattened if the axis is None, and the axis to sort."""
     array = as_array(a)
     if axis is None:
-        return flat(array), 0
+        return flattened(array), 0
     return array, normalize_axis_index(operator.index(axis), array.ndim)
 
 
-def _transposed(array: DeviceArray) -> DeviceArray:
-    """Return the expression whose sorted order is the reverse. It is its own inverse, and the sort reads it."""
+def _reverse_order(array: DeviceArray) -> DeviceArray:
+    """Return a pending expression whose sorted order is the reverse. It is its own inverse, and fuses into the sort."""
     return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
 
 
@@ -137,17 +137,17 @@ def sort(
     >>> clarray.sort([3, 1, 2]).tolist(), clarray.sort([3, 1, 2], descending=True).tolist()
     ([1, 2, 3], [3, 2, 1])
     """
-    array, at = _chosen(a, axis)
+    array, sort_axis = _array_and_axis(a, axis)
     if descending:
-        return _transposed(sort(_transposed(array), at, kind, order, stable=stable))
+        return _reverse_order(sort(_reverse_order(array), sort_axis, kind, order, stable=stable))
     check_kind(array.dtype, kind, order, stable)
-    if array.shape[at] < 2 or array.size < 2:
+    if array.shape[sort_axis] < 2 or array.size < 2:
         return copy(array, "K")
-    return wrap(launchers.sort.sort_rows(array._node, at))
+    return wrap(launchers.sort.sort_rows(array._node, sort_axis))
 
 
 @recorded
-@one_hold("array")
+@with_device_lock("array")
 def sort_in_place(
     array: DeviceArray,
     axis: int = -1,
@@ -219,13 +219,13 @@ def argsort(
         axis = axis_number(axis)
     if not array.ndim and axis in (0, -1):
         axis = None
-    array, at = _chosen(array, axis)
+    array, sort_axis = _array_and_axis(array, axis)
     if descending:
-        return argsort(_transposed(array), at, kind, order, stable=stable)
+        return argsort(_reverse_order(array), sort_axis, kind, order, stable=stable)
     check_kind(array.dtype, kind, order, stable)
-    if array.shape[at] < 2 or array.size < 2:
+    if array.shape[sort_axis] < 2 or array.size < 2:
         return zeros(array.shape, _INT64, device=array.device)
-    return wrap(launchers.sort.argsort_rows(array._node, at))
+    return wrap(launchers.sort.argsort_rows(array._node, sort_axis))
 
 
 @recorded
@@ -259,54 +259,54 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     >>> clarray.lexsort((names, ages)).tolist()
     [1, 2, 0]
     """
-    given = keys if isinstance(keys, Sequence) else list(as_array(keys))
-    if not len(given):
+    key_list = keys if isinstance(keys, Sequence) else list(as_array(keys))
+    if not len(key_list):
         raise TypeError("need sequence of keys with len > 0 in lexsort")
-    device = ufunc_calls.device_of_operands(tuple(given))
-    arrays = [as_array(k, device) for k in given]
+    device = ufunc_calls.device_of_operands(tuple(key_list))
+    arrays = [as_array(k, device) for k in key_list]
     shape = arrays[0].shape
     if any(k.shape != shape for k in arrays):
         raise ValueError("all keys need to be the same shape")
     if not shape:
-        return zeros((), _INT64, device=device)[()]  # NumPy has a number there
-    at = normalize_axis_index(operator.index(axis), len(shape))
-    if arrays[0].size < 2 or shape[at] < 2:
+        return zeros((), _INT64, device=device)[()]  # NumPy returns a scalar here
+    sort_axis = normalize_axis_index(operator.index(axis), len(shape))
+    if arrays[0].size < 2 or shape[sort_axis] < 2:
         return zeros(shape, _INT64, device=device)
-    places = launchers.sort.argsort_rows(arrays[0]._node, at)
+    order = launchers.sort.argsort_rows(arrays[0]._node, sort_axis)
     for key in arrays[1:]:
-        places = then_by(ascontiguous(key), places, at)
-    return wrap(places)
+        order = refine_order(ascontiguous(key), order, sort_axis)
+    return wrap(order)
 
 
-def then_by(key: Node, places: Node, axis: int) -> Node:
-    """Positions sorted by a contiguous key and, where that is equal, as they come."""
-    moved = along(key, places, axis)
-    if len(places.shape) == 1:
-        return launchers.sort.sort_pairs(moved, places)[1]
-    return along(places, launchers.sort.argsort_rows(moved, axis), axis)
+def refine_order(key: Node, order: Node, axis: int) -> Node:
+    """Sort positions by a contiguous key. Positions with equal keys keep their order."""
+    moved = gather_along(key, order, axis)
+    if len(order.shape) == 1:
+        return launchers.sort.sort_pairs(moved, order)[1]
+    return gather_along(order, launchers.sort.argsort_rows(moved, axis), axis)
 
 
 # Partition ----------------------------------------------------------------------------------------
 
 
-def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: Any) -> list[int]:
-    """See to it that all arguments are right; the places."""
+def _check_partition(array: DeviceArray, sort_axis: int, kth: Any, kind: Any, order: Any) -> list[int]:
+    """Check the arguments of a partition and return the positions."""
     if kind != "introselect" or order is not None:
         np.partition(np.zeros(1, array.dtype), 0, kind=kind, order=order)
-    wanted = np.asarray(kth.get() if isinstance(kth, DeviceArray) else kth)
-    if wanted.dtype.kind == "b":
+    positions_given = np.asarray(kth.get() if isinstance(kth, DeviceArray) else kth)
+    if positions_given.dtype.kind == "b":
         raise ValueError("Booleans unacceptable as partition index")
-    if wanted.dtype.kind not in "iu":
+    if positions_given.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
-    if wanted.ndim > 1:
+    if positions_given.ndim > 1:
         raise ValueError("kth array must have dimension <= 1")
-    extent = array.shape[at]
-    places: list[int] = wanted.ravel().tolist()
-    for each in places:
-        if array.size and not -extent <= each < extent:
-            moved = each + extent if each < 0 else each
-            raise ValueError(f"kth(={moved}) out of bounds ({extent})")
-    return places
+    extent = array.shape[sort_axis]
+    positions: list[int] = positions_given.ravel().tolist()
+    for position in positions:
+        if array.size and not -extent <= position < extent:
+            reported = position + extent if position < 0 else position
+            raise ValueError(f"kth(={reported}) out of bounds ({extent})")
+    return positions
 
 
 @recorded(operands=1)
@@ -346,11 +346,11 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     >>> int(clarray.partition([7, 1, 5, 3], 1)[1])
     3
     """
-    array, at = _chosen(a, axis)
-    places = _check_partition(array, at, kth, kind, order)
-    if len(places) == 1 and selection.partition_pays(array) and not _has_nan(array):
-        return selection.partitioned(array, places[0] % array.size)
-    return sort(array, at)
+    array, sort_axis = _array_and_axis(a, axis)
+    positions = _check_partition(array, sort_axis, kth, kind, order)
+    if len(positions) == 1 and selection.partition_is_faster(array) and not _has_nan(array):
+        return selection.partition_line(array, positions[0] % array.size)
+    return sort(array, sort_axis)
 
 
 def _has_nan(array: DeviceArray) -> bool:
@@ -358,7 +358,7 @@ def _has_nan(array: DeviceArray) -> bool:
 
 
 @recorded
-@one_hold("array")
+@with_device_lock("array")
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
 ) -> None:
@@ -398,34 +398,34 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
         axis = axis_number(axis)
     if not array.ndim and axis in (0, -1):
         axis = None
-    array, at = _chosen(array, axis)
-    _check_partition(array, at, kth, kind, order)
-    return argsort(array, at)
+    array, sort_axis = _array_and_axis(array, axis)
+    _check_partition(array, sort_axis, kth, kind, order)
+    return argsort(array, sort_axis)
 
 
 # Searching ----------------------------------------------------------------------------------------
 
 
-def _side(side: Any) -> str:
+def _check_side(side: Any) -> str:
     if side in ("left", "right"):
         return str(side)
     return ("left", "right")[int(np.searchsorted(np.zeros(1), 0.0, side=side))]
 
 
-def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
-    places = as_array(sorter, array.device)
-    if places.dtype.kind not in "biu":
+def _check_sorter(sorter: Any, array: DeviceArray) -> Node:
+    order = as_array(sorter, array.device)
+    if order.dtype.kind not in "biu":
         raise TypeError("sorter must only contain integers")
-    if places.shape != array.shape:
+    if order.shape != array.shape:
         raise ValueError("sorter.size must equal a.size")
-    wide = places if places.dtype == _INT64 else places.astype(_INT64)
-    wide.evaluate()
-    bounds = bounds_of(wide._node)
+    order64 = order if order.dtype == _INT64 else order.astype(_INT64)
+    order64.evaluate()
+    bounds = bounds_of(order64._node)
     assert bounds is not None
-    known = bounds[0] >= 0 and bounds[1] < array.size
-    if wide.size and not known and (int(wide.min()) < 0 or int(wide.max()) >= array.size):
+    in_bounds = bounds[0] >= 0 and bounds[1] < array.size
+    if order64.size and not in_bounds and (int(order64.min()) < 0 or int(order64.max()) >= array.size):
         raise ValueError("Sorter index out of range.")
-    return wide._node
+    return order64._node
 
 
 @recorded(operands=2)
@@ -466,9 +466,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     needles = as_array(v, device)
     if array.ndim != 1:
         raise ValueError(f"object {'too deep' if array.ndim else 'of too small depth'} for desired array")
-    wanted = _side(side)
-    places = None if sorter is None else _checked_sorter(sorter, array)
-    return wrap(launchers.search.search(array._node, needles._node, wanted, places))
+    side_name = _check_side(side)
+    order = None if sorter is None else _check_sorter(sorter, array)
+    return wrap(launchers.search.search(array._node, needles._node, side_name, order))
 
 
 @recorded(operands=1)
@@ -490,8 +490,8 @@ def sort_complex(a: Any) -> DeviceArray:
     >>> clarray.sort_complex([3, 1, 2]).tolist()
     [(1+0j), (2+0j), (3+0j)]
     """
-    found = sort(a)
-    if found.dtype.kind == "c":
-        return found
-    small = found.dtype.kind in "iu" and found.dtype.itemsize <= 2
-    return found.astype(np.complex64 if small else np.complex128)
+    ordered = sort(a)
+    if ordered.dtype.kind == "c":
+        return ordered
+    fits_complex64 = ordered.dtype.kind in "iu" and ordered.dtype.itemsize <= 2
+    return ordered.astype(np.complex64 if fits_complex64 else np.complex128)

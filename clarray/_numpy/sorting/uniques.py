@@ -1,4 +1,4 @@
-"""How distinct values are found: by a table where integers lie close together, else by sorting.
+"""Distinct values: by a table for integers of a small range, else by sorting.
 
 A run of sorted values begins where one differs from the one before it::
 
@@ -27,13 +27,13 @@ from clarray._engine.speedups import recorded
 from clarray._engine.writing import write
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.reduction import reductions
-from clarray._numpy.sorting.sorting import ascontiguous, flat, sort, then_by
+from clarray._numpy.sorting.sorting import ascontiguous, flattened, refine_order, sort
 
 _INT64 = np.dtype(np.int64)
 
 
 class Unique(NamedTuple):
-    """What was asked for."""
+    """The results of `unique`. Each result that was not requested is None."""
 
     values: DeviceArray
     first: DeviceArray | None = None
@@ -41,140 +41,142 @@ class Unique(NamedTuple):
     counts: DeviceArray | None = None
 
 
-def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
-    """Distinct elements; the inverse is of one axis."""
+def distinct_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
+    """Return the distinct elements. The inverse is 1-d."""
     device = array.device
     if not array.size:
-        return Unique(creation.empty(0, array.dtype, device=device), *_of_nothing(device, index, inverse, counts))
+        return Unique(creation.empty(0, array.dtype, device=device), *_empty_positions(device, index, inverse, counts))
     if not index and array.dtype.kind in "biu":
-        table = table_of(array, counts)
+        table = range_table(array, counts)
         if table is not None:
-            return _of_table(array, table, inverse, counts)
+            return _distinct_by_table(array, table, inverse, counts)
     if not (index or inverse or counts) and array.dtype.kind == "f" and array.dtype.itemsize == 2 and equal_nan:
-        return Unique(_of_few_bits(array))
+        return Unique(_distinct_float16(array))
     if not (index or inverse or counts):
-        few = launchers.unique_hash_table.distinct_by_hash_table(array._node, equal_nan)
-        if few is not None:
-            return Unique(creation.array(np.unique(few), device=array.device))
-        kept = (
-            launchers.unique_bitmap.distinct_by_bitmap(flat(array)._node)
+        host_values = launchers.unique_hash_table.distinct_by_hash_table(array._node, equal_nan)
+        if host_values is not None:
+            return Unique(creation.array(np.unique(host_values), device=array.device))
+        compacted = (
+            launchers.unique_bitmap.distinct_by_bitmap(flattened(array)._node)
             if equal_nan or array.dtype.kind in "iu"
             else None
         )
-        if kept is not None:
-            return Unique(wrap(kept))
-        values = flat(array)
-        # of several complex NaNs NumPy keeps the first, which is the maximum too, not the last in order
+        if compacted is not None:
+            return Unique(wrap(compacted))
+        values = flattened(array)
+        # NumPy keeps the first of several complex NaNs. The maximum is that one, the last sorted element may not be
         last = reductions.max(values, keepdims=True).evaluate() if equal_nan and array.dtype.kind == "c" else None
-        return Unique(_of_sorted(sort(values), equal_nan, last))
-    return _of_runs(flat(array), index, inverse, counts, equal_nan)
+        return Unique(_compact_runs(sort(values), equal_nan, last))
+    return _distinct_by_sort(flattened(array), index, inverse, counts, equal_nan)
 
 
 # Tables -------------------------------------------------------------------------------------------
 
 
-def _of_nothing(device: Device, *asked: bool) -> list[DeviceArray | None]:
-    """An array for each that is asked for, where there are no elements."""
-    return [creation.zeros(0, _INT64, device=device) if one else None for one in asked]
+def _empty_positions(device: Device, *requested: bool) -> list[DeviceArray | None]:
+    """Return an empty array for each requested result, None for the others."""
+    return [creation.zeros(0, _INT64, device=device) if flag else None for flag in requested]
 
 
-def table_of(array: DeviceArray, counted: bool) -> launchers.unique_range_table.Table | None:
-    """Which bools or integers occur, and how often if that is asked; None where a table does not pay."""
+def range_table(array: DeviceArray, counted: bool) -> launchers.unique_range_table.Table | None:
+    """Return a table of the bools or integers that occur, with counts if `counted`. None if sorting is faster."""
     slots = launchers.unique_range_table.slots_of(array._node, counted)
     if not slots:
         return None
-    filled = _filled(array, slots, counted)
-    return launchers.unique_range_table.occurring(filled._node, array.dtype, slots, counted)
+    table = _fill_table(array, slots, counted)
+    return launchers.unique_range_table.occurring(table._node, array.dtype, slots, counted)
 
 
 @recorded
-def _filled(array: DeviceArray, slots: int, counted: bool) -> DeviceArray:
+def _fill_table(array: DeviceArray, slots: int, counted: bool) -> DeviceArray:
     return wrap(launchers.unique_range_table.range_table(array._node, slots, counted))
 
 
-def _of_table(array: DeviceArray, table: launchers.unique_range_table.Table, inverse: bool, counts: bool) -> Unique:
+def _distinct_by_table(
+    array: DeviceArray, table: launchers.unique_range_table.Table, inverse: bool, counts: bool
+) -> Unique:
     device, dtype = array.device, array.dtype
     slots = np.flatnonzero(table.cells)
     values = (slots.astype(np.uint64) + np.uint64(table.low % 2**64)).astype(dtype)
     ranks = None
     if inverse:
-        # counted from the least value, in the values' own dtype: what wraps round is the distance
-        away = flat(array)
+        # subtract the least value in the array's own dtype: an overflow wraps to the right unsigned distance
+        offsets = flattened(array)
         if table.low:
-            away = away - dtype.type(table.low)
+            offsets = offsets - dtype.type(table.low)
         signed = dtype.kind == "i"
-        away = away.astype(f"u{dtype.itemsize}").astype(_INT64) if signed else away.astype(_INT64)
-        order = creation.array(np.cumsum(table.cells != 0) - 1, _INT64, device=device)
-        ranks = wrap(launchers.gather.gather(order._node, away._node))
-    found = creation.array(table.cells[slots], _INT64, device=device) if counts else None
-    return Unique(creation.array(values, device=device), None, ranks, found)
+        offsets = offsets.astype(f"u{dtype.itemsize}").astype(_INT64) if signed else offsets.astype(_INT64)
+        ranks_by_slot = creation.array(np.cumsum(table.cells != 0) - 1, _INT64, device=device)
+        ranks = wrap(launchers.gather.gather(ranks_by_slot._node, offsets._node))
+    occurrences = creation.array(table.cells[slots], _INT64, device=device) if counts else None
+    return Unique(creation.array(values, device=device), None, ranks, occurrences)
 
 
-def _of_few_bits(array: DeviceArray) -> DeviceArray:
-    """Floats of 16 bits by a table of them: NumPy judges the few that occur."""
+def _distinct_float16(array: DeviceArray) -> DeviceArray:
+    """Return the distinct float16 values: a table of their bits, and `numpy.unique` of the ones that occur."""
     node = evaluate(array._node)
     assert node.memory is not None
     bits = leaf(node.memory, node.shape, node.strides, node.offset, np.dtype(np.uint16))
-    table = table_of(wrap(bits), False)
+    table = range_table(wrap(bits), False)
     assert table is not None
-    found = np.flatnonzero(table.cells).astype(np.uint16).view(array.dtype)
-    return creation.array(np.unique(found), device=array.device)
+    occurring = np.flatnonzero(table.cells).astype(np.uint16).view(array.dtype)
+    return creation.array(np.unique(occurring), device=array.device)
 
 
 # Runs of sorted elements --------------------------------------------------------------------------
 
 
-def _begins(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
-    """Whether each sorted element but the first differs from the one before it."""
+def _differs_from_previous(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
+    """Return a mask of the sorted elements, without the first, that differ from the element before them."""
     before, after = ordered[:-1], ordered[1:]
     differs = before != after
     if equal_nan and ordered.dtype.kind in "fc":
-        return differs & (before == before)  # NaN come last: what follows one is another
+        return differs & (before == before)  # NaNs are last, so only another NaN follows a NaN
     return differs
 
 
-def _of_sorted(ordered: DeviceArray, equal_nan: bool, last: DeviceArray | None) -> DeviceArray:
-    """Return the last element of each run of equal sorted elements, but `last` of the last run if it is given."""
+def _compact_runs(ordered: DeviceArray, equal_nan: bool, last: DeviceArray | None) -> DeviceArray:
+    """Return the last element of each run of equal sorted elements. `last` replaces the last one unless it is None."""
     size = ordered.size
     if size == 1:
         return ordered
     last = ordered[-1:] if last is None else last
-    found = select(ordered[:-1]._node, _begins(ordered, equal_nan)._node, room=1)
-    memory, dtype = found.memory, found.dtype
+    run_ends = select(ordered[:-1]._node, _differs_from_previous(ordered, equal_nan)._node, room=1)
+    memory, dtype = run_ends.memory, run_ends.dtype
     assert memory is not None
-    write(leaf(memory, (1,), (1,), found.size, dtype), last._node)
-    return wrap(contiguous_leaf(memory, (found.size + 1,), dtype))
+    write(leaf(memory, (1,), (1,), run_ends.size, dtype), last._node)
+    return wrap(contiguous_leaf(memory, (run_ends.size + 1,), dtype))
 
 
-def _of_runs(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
+def _distinct_by_sort(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
     size = array.size
     order = None
     if index or inverse:
-        numbers = _numbers(size)
-        ordered, order = launchers.sort.sort_pairs(array._node, numbers)
+        positions = _narrow_positions(size)
+        ordered, order = launchers.sort.sort_pairs(array._node, positions)
     else:
         ordered = sort(array)._node
-    begins = _begins(wrap(ordered), equal_nan)
+    begins = _differs_from_previous(wrap(ordered), equal_nan)
     if inverse:
-        begins.evaluate()  # it is read twice
-    starts = _starts(begins)
+        begins.evaluate()  # it has two consumers
+    starts = _run_starts(begins)
     values = wrap(launchers.gather.gather(ordered, starts._node))
-    return Unique(values, *_indices(order, begins, starts, size, index, inverse, counts))
+    return Unique(values, *_positions_and_counts(order, begins, starts, size, index, inverse, counts))
 
 
-def _numbers(size: int) -> Node:
-    """0, 1, 2 ... as narrow as they fit: what is sorted with the values."""
+def _narrow_positions(size: int) -> Node:
+    """Return the positions 0, 1, 2 ... in the narrowest dtype, to be sorted with the values."""
     dtype = np.dtype(np.int32) if size < 2**31 else _INT64
     return index((size,), (1,), dtype)
 
 
-def _starts(begins: DeviceArray) -> DeviceArray:
-    """Where runs begin, the first at 0."""
+def _run_starts(begins: DeviceArray) -> DeviceArray:
+    """Return the start of each run. The first starts at 0."""
     first = creation.zeros(1, _INT64, device=begins.device)
     return joining.concatenate((first, wrap(positions(begins._node)) + 1))
 
 
-def _indices(
+def _positions_and_counts(
     order: Node | None,
     begins: DeviceArray,
     starts: DeviceArray,
@@ -183,22 +185,22 @@ def _indices(
     inverse: bool,
     counts: bool,
 ) -> tuple[DeviceArray | None, ...]:
-    """What `unique` can return beside the values, from the order that sorts and the runs."""
-    first = ranks = number = None
+    """Return the first positions, inverse and counts from the sorting order and the runs."""
+    first = ranks = occurrences = None
     if index:
         assert order is not None
         first = wrap(launchers.gather.gather(order, starts._node)).astype(_INT64)
     if inverse:
         assert order is not None
-        ranks = wrap(_inverse(order, begins, size))
+        ranks = wrap(_inverse_ranks(order, begins, size))
     if counts:
         ends = joining.concatenate((starts[1:], creation.full(1, size, _INT64, device=begins.device)))
-        number = ends - starts
-    return first, ranks, number
+        occurrences = ends - starts
+    return first, ranks, occurrences
 
 
-def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
-    """The number of its run for every element, in the order before the sort."""
+def _inverse_ranks(order: Node, begins: DeviceArray, size: int) -> Node:
+    """Return the run number of each element, in the order before the sort."""
     device = begins.device
     memory = device.allocate(8 * size)
     ranks = contiguous_leaf(memory, (size,), _INT64)
@@ -216,46 +218,46 @@ def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
 # Slices -------------------------------------------------------------------------------------------
 
 
-def of_slices(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: bool) -> Unique:
-    """Distinct slices along an axis: sorted column by column, the first one last."""
-    moved = shapes.moveaxis(array, axis, 0)
-    shape = moved.shape
+def distinct_slices(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: bool) -> Unique:
+    """Return the distinct slices along an axis. They are sorted column by column, by the first one last."""
+    slices_first = shapes.moveaxis(array, axis, 0)
+    shape = slices_first.shape
     size, columns = shape[0], prod(shape[1:])
-    rows = wrap(ascontiguous(moved))
+    rows = wrap(ascontiguous(slices_first))
     device = array.device
     if not size:
-        return Unique(array.copy(), *_of_nothing(device, index, inverse, counts))
+        return Unique(array.copy(), *_empty_positions(device, index, inverse, counts))
     table = shapes.reshape(rows, (size, columns))
-    order = _order(table, size, columns)
+    order = _row_order(table, size, columns)
     if size > 1 and columns:
-        ordered = _taken(table, order, columns)
+        ordered = _gather_rows(table, order, columns)
         begins = reductions.any(ordered[1:] != ordered[:-1], axis=1)
         begins.evaluate()
     else:
         begins = creation.zeros(size - 1, bool, device=device)
-    starts = _starts(begins)
+    starts = _run_starts(begins)
     first = wrap(launchers.gather.gather(order, starts._node))
-    values = _taken(table, evaluate(first._node), columns) if columns else table[: starts.size].copy()
+    values = _gather_rows(table, evaluate(first._node), columns) if columns else table[: starts.size].copy()
     values = shapes.reshape(values, (starts.size, *shape[1:]))
-    found = _indices(order, begins, starts, size, index, inverse, counts)
-    return Unique(shapes.moveaxis(values, 0, axis), *found)
+    positions_counts = _positions_and_counts(order, begins, starts, size, index, inverse, counts)
+    return Unique(shapes.moveaxis(values, 0, axis), *positions_counts)
 
 
-def _order(table: DeviceArray, size: int, columns: int) -> Node:
-    """Positions that sort rows."""
+def _row_order(table: DeviceArray, size: int, columns: int) -> Node:
+    """Return the positions that sort the rows."""
     if size < 2 or not columns:
         return evaluate(wrap(index((size,), (1,), _INT64))._node)
     order = launchers.sort.argsort_rows(table[:, columns - 1]._node, 0)
     for column in range(columns - 2, -1, -1):
-        order = then_by(table[:, column]._node, order, 0)
+        order = refine_order(table[:, column]._node, order, 0)
     return order
 
 
-def _taken(table: DeviceArray, rows: Node, columns: int) -> DeviceArray:
-    """Rows at positions."""
-    numbers = shapes.expand_dims(wrap(rows), 1) * columns
-    along = wrap(index((1, columns), (0, 1), _INT64))
-    return wrap(launchers.gather.gather(table._node, (numbers + along)._node))
+def _gather_rows(table: DeviceArray, rows: Node, columns: int) -> DeviceArray:
+    """Gather rows at positions."""
+    row_starts = shapes.expand_dims(wrap(rows), 1) * columns
+    column_offsets = wrap(index((1, columns), (0, 1), _INT64))
+    return wrap(launchers.gather.gather(table._node, (row_starts + column_offsets)._node))
 
 
-__all__ = ["Unique", "of_slices", "of_values"]
+__all__ = ["Unique", "distinct_slices", "distinct_values"]

@@ -1,1 +1,1 @@
-"""Averages, order statistics, histograms."""
+"""Averages, order statistics and histograms."""

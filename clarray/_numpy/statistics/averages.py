@@ -19,11 +19,11 @@ from clarray._numpy.reduction import moments, reductions
 
 __all__ = ["average", "corrcoef", "cov"]
 
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 
 
 @recorded_growth(operands=1)
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO) -> Any:
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO_VALUE) -> Any:
     """Return the average over axes, optionally weighted.
 
     Parameters
@@ -66,37 +66,37 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     """
     array = as_array(a)
     axes = None if axis is None else normalize_axis_tuple(axis, array.ndim, argname="axis")
-    kept = {} if keepdims is _NO else {"keepdims": keepdims}
+    keepdims_argument = {} if keepdims is _NO_VALUE else {"keepdims": keepdims}
     if weights is None:
-        found = moments.mean(array, axes, **kept)
-        count = array.size / found.size
-        total = creation.full((), found.dtype.type(count), device=array.device)[()]
+        mean = moments.mean(array, axes, **keepdims_argument)
+        count = array.size / mean.size
+        total = creation.full((), mean.dtype.type(count), device=array.device)[()]
     else:
-        heavy = _fitting(weights, array, axes)
-        kinds = (array.dtype, heavy.dtype) + (("f8",) if array.dtype.kind in "biu" else ())
-        dtype = device_dtype(np.result_type(*kinds), array.device)
-        total = reductions.sum(heavy, axes, dtype, **kept)
+        broadcast_weights = _broadcastable_weights(weights, array, axes)
+        dtypes = (array.dtype, broadcast_weights.dtype) + (("f8",) if array.dtype.kind in "biu" else ())
+        dtype = device_dtype(np.result_type(*dtypes), array.device)
+        total = reductions.sum(broadcast_weights, axes, dtype, **keepdims_argument)
         if bool((total == 0).any()):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        weighted = ufunc_calls.call(np.multiply, (array, heavy), dtype=dtype)
-        found = reductions.sum(weighted, axes, **kept) / total
+        weighted = ufunc_calls.call(np.multiply, (array, broadcast_weights), dtype=dtype)
+        mean = reductions.sum(weighted, axes, **keepdims_argument) / total
     if not returned:
-        return found
-    return found, total if total.shape == found.shape else broadcast_to(total, found.shape).copy()
+        return mean
+    return mean, total if total.shape == mean.shape else broadcast_to(total, mean.shape).copy()
 
 
-def _fitting(weights: Any, array: DeviceArray, axes: tuple[int, ...] | None) -> DeviceArray:
-    """Weights in a shape that broadcasts against the array's."""
-    heavy = as_array(weights, array.device)
-    if heavy.shape == array.shape:
-        return heavy
+def _broadcastable_weights(weights: Any, array: DeviceArray, axes: tuple[int, ...] | None) -> DeviceArray:
+    """Return the weights in a shape that broadcasts against the array's."""
+    weight_array = as_array(weights, array.device)
+    if weight_array.shape == array.shape:
+        return weight_array
     if axes is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    if heavy.shape != tuple(array.shape[axis] for axis in axes):
+    if weight_array.shape != tuple(array.shape[axis] for axis in axes):
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     order = sorted(range(len(axes)), key=lambda k: axes[k])
     shape = tuple(n if axis in axes else 1 for axis, n in enumerate(array.shape))
-    return heavy.transpose(order).reshape(shape)
+    return weight_array.transpose(order).reshape(shape)
 
 
 def cov(
@@ -156,54 +156,59 @@ def cov(
     array = as_array(m)
     if array.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    more = None if y is None else as_array(y, array.device)
-    if more is not None and more.ndim > 2:
+    y_array = None if y is None else as_array(y, array.device)
+    if y_array is not None and y_array.ndim > 2:
         raise ValueError("y has more than 2 dimensions")
     if dtype is None:
-        dtype = np.result_type(array.dtype, np.float64, *(() if more is None else (more.dtype,)))
+        dtype = np.result_type(array.dtype, np.float64, *(() if y_array is None else (y_array.dtype,)))
     dtype = device_dtype(dtype, array.device)
     if dtype.kind in "biu":  # raises: the deviations from a mean are no integers
         np.subtract(np.empty(0, dtype), np.empty(0), out=np.empty(0, dtype))
-    rows = _rows(array, dtype)
-    if not rowvar and array.ndim != 1:
-        rows = rows.T
+    rows = _stack_variables(array, y_array, rowvar, dtype)
     if rows.shape[0] == 0:
         return creation.zeros((0, 0), np.float64, device=array.device)
-    if more is not None:
-        others = _rows(more, dtype)
-        if not rowvar and others.shape[0] != 1:
-            others = others.T
-        rows = joining.concatenate((rows, others), 0)
     count = rows.shape[1]
-    frequencies = _weights(fweights, "fweights", count, rows)
-    importances = _weights(aweights, "aweights", count, rows)
+    frequencies = _observation_weights(fweights, "fweights", count, rows)
+    importances = _observation_weights(aweights, "aweights", count, rows)
     weights = importances if frequencies is None else frequencies
     if frequencies is not None and importances is not None:
         weights = (frequencies * importances).evaluate()
     mean, total = average(rows, 1, weights, returned=True)
-    fact = _degrees(int(bias == 0) if ddof is None else ddof, count, total[0], weights, importances)
-    if fact <= 0:
-        callers.warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
-        fact = 0.0
+    divisor = _sum_divisor(int(bias == 0) if ddof is None else ddof, count, total[0], weights, importances)
+    if divisor <= 0:
+        callers.warn_user("Degrees of freedom <= 0 for slice", RuntimeWarning)
+        divisor = 0.0
     centred = (rows - mean[:, None]).evaluate()
-    turned = (centred if weights is None else (centred * weights).astype(centred.dtype)).T
-    found = products.dot(centred, turned.conj() if dtype.kind == "c" else turned)
+    weighted = (centred if weights is None else (centred * weights).astype(centred.dtype)).T
+    sums = products.dot(centred, weighted.conj() if dtype.kind == "c" else weighted)
     with np.errstate(divide="ignore"):
-        found = found * np.true_divide(1, fact)
-    return found.astype(dtype, copy=False).squeeze()
+        covariances = sums * np.true_divide(1, divisor)
+    return covariances.astype(dtype, copy=False).squeeze()
 
 
-def _rows(array: DeviceArray, dtype: np.dtype) -> DeviceArray:
-    """Variables as rows of a matrix."""
+def _stack_variables(m: DeviceArray, y: DeviceArray | None, rowvar: bool, dtype: np.dtype) -> DeviceArray:
+    """Return the variables of both arrays as rows of a matrix. No rows if `m` has no variables."""
+    rows = _variable_rows(m, dtype)
+    if not rowvar and m.ndim != 1:
+        rows = rows.T
+    if y is None or rows.shape[0] == 0:
+        return rows
+    y_rows = _variable_rows(y, dtype)
+    if not rowvar and y_rows.shape[0] != 1:
+        y_rows = y_rows.T
+    return joining.concatenate((rows, y_rows), 0)
+
+
+def _variable_rows(array: DeviceArray, dtype: np.dtype) -> DeviceArray:
     converted = array.astype(dtype, copy=False)
     return converted if array.ndim == 2 else converted.reshape(1, -1)
 
 
-def _weights(given: Any, name: str, count: int, rows: DeviceArray) -> DeviceArray | None:
-    """Weights of observations, checked as NumPy checks them."""
-    if given is None:
+def _observation_weights(argument: Any, name: str, count: int, rows: DeviceArray) -> DeviceArray | None:
+    """Check the weights of observations, with NumPy's errors, and convert them to float64."""
+    if argument is None:
         return None
-    weights = as_array(given, rows.device).astype(np.float64)
+    weights = as_array(argument, rows.device).astype(np.float64)
     if name == "fweights" and not bool((weights == np.rint(weights)).all()):
         raise TypeError("fweights must be integer")
     if weights.ndim > 1:
@@ -215,7 +220,7 @@ def _weights(given: Any, name: str, count: int, rows: DeviceArray) -> DeviceArra
     return weights
 
 
-def _degrees(
+def _sum_divisor(
     ddof: int,
     count: int,
     total: DeviceArray,
@@ -225,12 +230,12 @@ def _degrees(
     """Return the divisor of the sums of products."""
     if weights is None:
         return count - ddof
-    whole = float(total.real)
+    weight_sum = float(total.real)
     if ddof == 0:
-        return whole
+        return weight_sum
     if importances is None:
-        return whole - ddof
-    return whole - ddof * float((weights * importances).sum()) / whole
+        return weight_sum - ddof
+    return weight_sum - ddof * float((weights * importances).sum()) / weight_sum
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> DeviceArray:
@@ -261,14 +266,14 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     >>> clarray.corrcoef([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]).round(6).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
-    found = cov(x, y, rowvar, dtype=dtype)
-    if found.ndim == 0:
-        return found / found
-    deviation = np.sqrt(found.diagonal().real)
-    found = found / deviation[:, None] / deviation[None, :]
-    if found.dtype.kind != "c":
-        return found.clip(-1, 1)
-    made = creation_like.empty_like(found)
-    made.real = found.real.clip(-1, 1)
-    made.imag = found.imag.clip(-1, 1)
-    return made
+    correlation = cov(x, y, rowvar, dtype=dtype)
+    if correlation.ndim == 0:
+        return correlation / correlation
+    deviation = np.sqrt(correlation.diagonal().real)
+    correlation = correlation / deviation[:, None] / deviation[None, :]
+    if correlation.dtype.kind != "c":
+        return correlation.clip(-1, 1)
+    clipped = creation_like.empty_like(correlation)
+    clipped.real = correlation.real.clip(-1, 1)
+    clipped.imag = correlation.imag.clip(-1, 1)
+    return clipped

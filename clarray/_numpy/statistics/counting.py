@@ -1,4 +1,4 @@
-"""Counting small integers."""
+"""Counts of small integers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from clarray._core import callers, creation
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.host_data import device_dtype, host_window
+from clarray._core.host_data import device_dtype, host_view
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
@@ -69,58 +69,58 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
     >>> clarray.bincount([0, 2, 2]).tolist()
     [1, 0, 2]
     """
-    array = _as_counts(x)
+    array = _check_operand(x)
     if minlength is None:
         raise TypeError("use 0 instead of None for minlength")
-    least = c_integer(as_count(minlength))
-    if least < 0:
+    min_bins = c_integer(as_count(minlength))
+    if min_bins < 0:
         raise ValueError("'minlength' must not be negative")
     device = array.device
-    heavy = None if weights is None else as_weights(weights, array)
-    check_bins(least, device)
+    weight_array = None if weights is None else check_weights(weights, array)
+    check_bins(min_bins, device)
     if array.size == 0:
-        return creation.zeros(least, _INT64, device=device)
-    return _bincount(array, heavy, least, device)
+        return creation.zeros(min_bins, _INT64, device=device)
+    return _bincount(array, weight_array, min_bins, device)
 
 
-def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device: Device) -> DeviceArray:
-    with device.lock:  # nobody computes it while it is looked at
+def _bincount(array: DeviceArray, weights: DeviceArray | None, min_bins: int, device: Device) -> DeviceArray:
+    with device.lock:  # no other thread evaluates the array while its bounds are read
         low, high = bounds_of(array._node) or (0, 1)
     largest = high if low >= 0 else int(np.iinfo(array.dtype).max)
-    bins = max(least, first_guess(array.size, largest, kernel_cache_of(device).policies.histogram))
-    weight = heavy._node if heavy is not None else None
-    if bins <= largest and _sample(array) >= bins:
-        bins = max(least, int(array.max()) + 1)
+    bins = max(min_bins, first_guess(array.size, largest, kernel_cache_of(device).policies.histogram))
+    weight_node = weights._node if weights is not None else None
+    if bins <= largest and _sampled_max(array) >= bins:
+        bins = max(min_bins, int(array.max()) + 1)
         check_bins(bins, device)
-    known = high if low >= 0 and high < least else None
-    found, top = launchers.histogram.count_values(array._node, weight, bins, known)
-    if top >= bins:
-        evaluate(array._node)  # it is read again
-        if top >= 2**31:
+    known_max = high if low >= 0 and high < min_bins else None
+    counts, max_value = launchers.histogram.count_values(array._node, weight_node, bins, known_max)
+    if max_value >= bins:
+        evaluate(array._node)  # the second pass reads it again
+        if max_value >= 2**31:
             if int(array.min()) < 0:
                 raise ValueError("'list' argument must have no negative elements")
-            top = int(array.max())
-        bins = max(least, top + 1)
+            max_value = int(array.max())
+        bins = max(min_bins, max_value + 1)
         check_bins(bins, device)
-        found, _ = launchers.histogram.count_values(array._node, weight, bins, top)
-    memory = found.memory
+        counts, _ = launchers.histogram.count_values(array._node, weight_node, bins, max_value)
+    memory = counts.memory
     assert memory is not None
-    return wrap(contiguous_leaf(memory, (max(least, top + 1),), found.dtype))
+    return wrap(contiguous_leaf(memory, (max(min_bins, max_value + 1),), counts.dtype))
 
 
-def _sample(array: DeviceArray) -> int:
-    """The largest of a few values, where they are at hand: a table too small would be known to be."""
+def _sampled_max(array: DeviceArray) -> int:
+    """Return the largest of a few values if the host can read them, else -1. It may show that a table is too small."""
     node = array._node
     if node.memory is None or not array.device.capabilities.host_memory:
         return -1
     array.device.synchronize()
-    found = host_window(node)
-    assert found is not None
-    return int(found[:: max(1, found.size // 32)].max())
+    window = host_view(node)
+    assert window is not None
+    return int(window[:: max(1, window.size // 32)].max())
 
 
-def _as_counts(x: Any) -> DeviceArray:
-    """The operand of bincount, checked as NumPy checks it."""
+def _check_operand(x: Any) -> DeviceArray:
+    """Convert the operand of bincount to an array, with NumPy's errors."""
     if not isinstance(x, DeviceArray):
         host = np.asarray(x)
         if not isinstance(x, np.ndarray) and host.dtype.kind not in "biu":
@@ -129,8 +129,8 @@ def _as_counts(x: Any) -> DeviceArray:
             elif host.dtype.kind == "f":
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    np.bincount([0.0])  # which NumPy refuses from 2.5 on
-                callers.warn(
+                    np.bincount([0.0])  # raises in NumPy 2.5 and later
+                callers.warn_user(
                     "Non-integer input passed to bincount. In a future version of NumPy, this will "
                     "be an error. (Deprecated NumPy 2.1)",
                     DeprecationWarning,
@@ -144,24 +144,24 @@ def _as_counts(x: Any) -> DeviceArray:
     return x
 
 
-def as_weights(weights: Any, array: DeviceArray) -> DeviceArray:
-    """The weights of the elements of an array of one axis, checked as NumPy checks them."""
+def check_weights(weights: Any, array: DeviceArray) -> DeviceArray:
+    """Convert the weights of a 1-d array's elements to an array, with NumPy's errors."""
     if not isinstance(weights, DeviceArray):
         weights = np.asarray(weights)
     _check_cast(weights.dtype, _FLOAT64)
-    heavy = as_array(weights, array.device)
+    weight_array = as_array(weights, array.device)
     device_dtype(_FLOAT64, array.device)
-    _check_depth(heavy)
-    if heavy.shape != array.shape:
+    _check_depth(weight_array)
+    if weight_array.shape != array.shape:
         raise ValueError("The weights and list don't have the same length.")
-    return heavy
+    return weight_array
 
 
-def _check_cast(dtype: np.dtype, wanted: np.dtype) -> None:
-    if wanted == _INT64 and dtype.kind in "biu":
-        return  # uint64 too: its values are looked at
-    if not np.can_cast(dtype, wanted, "safe"):
-        raise TypeError(f"Cannot cast array data from {dtype!r} to {wanted!r} according to the rule 'safe'")
+def _check_cast(dtype: np.dtype, target: np.dtype) -> None:
+    if target == _INT64 and dtype.kind in "biu":
+        return  # uint64 too, because the values are checked
+    if not np.can_cast(dtype, target, "safe"):
+        raise TypeError(f"Cannot cast array data from {dtype!r} to {target!r} according to the rule 'safe'")
 
 
 def _check_depth(array: DeviceArray | np.ndarray) -> None:
@@ -171,6 +171,6 @@ def _check_depth(array: DeviceArray | np.ndarray) -> None:
 
 
 def check_bins(bins: int, device: Device) -> None:
-    """Raise MemoryError for more bins than are counted."""
+    """Raise MemoryError for more than `MOST_BINS` bins."""
     if bins > MOST_BINS:
         raise MemoryError(f"a histogram of {bins} bins is too large: {device} counts {MOST_BINS} at most")

@@ -1,4 +1,4 @@
-"""Bins: their edges as NumPy makes them, and how a kernel finds the bin of a value."""
+"""Bins of histograms: their edges as in NumPy, and the way in which a kernel finds the bin of a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device
 from clarray._numpy.statistics import histogram_rules as rules
-from clarray._numpy.statistics.histogram_rules import number, unsigned_subtract
+from clarray._numpy.statistics.histogram_rules import scalar_value, unsigned_subtract
 
 __all__: list[str] = []
 
@@ -31,9 +31,9 @@ _BOOL = np.dtype(bool)
 
 
 def outer_edges(a: DeviceArray, range: Any) -> tuple[Any, Any]:
-    """First and last edge, from `range` or from the data."""
+    """Return the first and last edge, from `range` or from the data."""
     if range is not None:
-        first, last = (number(end) if isinstance(end, DeviceArray) else end for end in range)
+        first, last = (scalar_value(end) if isinstance(end, DeviceArray) else end for end in range)
         if first > last:
             raise ValueError("max must be larger than min in range parameter.")
         if not (np.isfinite(first) and np.isfinite(last)):
@@ -41,8 +41,8 @@ def outer_edges(a: DeviceArray, range: Any) -> tuple[Any, Any]:
     elif a.size == 0:
         first, last = 0, 1
     else:
-        evaluate(a._node)  # it is read several times
-        first, last = number(a.min()), number(a.max())
+        evaluate(a._node)  # it has several consumers
+        first, last = scalar_value(a.min()), scalar_value(a.max())
         if not (np.isfinite(first) and np.isfinite(last)):
             raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
     if first == last:
@@ -51,17 +51,17 @@ def outer_edges(a: DeviceArray, range: Any) -> tuple[Any, Any]:
 
 
 class Edges(NamedTuple):
-    """Edges on the host, and what they were made of where they are equally spaced."""
+    """Edges on the host, and ``(first, last, count)`` if they are equally spaced."""
 
     edges: np.ndarray
     uniform: tuple[Any, Any, int] | None
 
 
 def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool, histogram: rules.Count) -> Edges:
-    """The edges of a histogram, from `bins` as NumPy takes them; a rule may count with `histogram`."""
+    """Return the edges of a histogram from the argument `bins`. A named rule may call `histogram`."""
     if isinstance(bins, str):
-        first, last, count = rules.estimated(a, bins, range, weighted, outer_edges, histogram)
-    elif rank_of(bins) == 0:
+        first, last, count = rules.estimate_bins(a, bins, range, weighted, outer_edges, histogram)
+    elif array_ndim(bins) == 0:
         try:
             count = operator.index(bins)
         except TypeError as error:
@@ -69,7 +69,7 @@ def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool, histogram: 
         if count < 1:
             raise ValueError("`bins` must be positive, when an integer")
         first, last = outer_edges(a, range)
-    elif rank_of(bins) == 1:
+    elif array_ndim(bins) == 1:
         edges = host_numbers(bins, a)
         if np.any(edges[:-1] > edges[1:]):
             raise ValueError("`bins` must increase monotonically, when an array")
@@ -83,7 +83,7 @@ def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool, histogram: 
 
 
 def spaced_edges(first: Any, last: Any, count: int) -> np.ndarray:
-    """Edges of equal bins along one of several axes, where NumPy only refuses what lies nowhere among them."""
+    """Return edges of equal bins for `histogramdd`, where NumPy raises for edges that are not finite."""
     edges = np.linspace(first, last, count + 1)
     if count > 1 and not np.isfinite(edges).all():  # the dtype does not hold the width of the range
         raise ValueError("invalid entry in coordinates array")
@@ -92,7 +92,7 @@ def spaced_edges(first: Any, last: Any, count: int) -> np.ndarray:
 
 @lru_cache(maxsize=64, typed=True)  # NumPy computes in the dtype of the ends
 def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
-    """Edges of equal bins; to be left as they are."""
+    """Return read-only edges of equal bins."""
     edges = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
     if np.any(edges[:-1] >= edges[1:]):
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
@@ -100,47 +100,47 @@ def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
     return edges
 
 
-def rank_of(value: Any) -> int:
-    return value.ndim if isinstance(value, DeviceArray) else np.ndim(value)
+def array_ndim(argument: Any) -> int:
+    return argument.ndim if isinstance(argument, DeviceArray) else np.ndim(argument)
 
 
 # Axes ---------------------------------------------------------------------------------------------
 
 
-def axis_of(value: DeviceArray, found: Edges, device: Device) -> launchers.histogram.Axis:
-    """How the values of an array become bins between edges, in a way that gives NumPy's bins."""
-    dtype = found.edges.dtype if found.uniform else np.result_type(value.dtype, found.edges.dtype)
+def histogram_axis(array: DeviceArray, edges: Edges, device: Device) -> launchers.histogram.Axis:
+    """Return the kernel's axis for an array and its edges. The kernel finds the same bins as NumPy."""
+    dtype = edges.edges.dtype if edges.uniform else np.result_type(array.dtype, edges.edges.dtype)
     if dtype.kind == "c":
         raise TypeError("complex values have no histogram: take their real and imaginary parts")
     dtype = np.dtype(np.uint8) if dtype == _BOOL else device_dtype(dtype, device)
-    given = np.ascontiguousarray(found.edges, dtype)
-    bins = given.size - 1
-    node, scalars = device_edges(given.tobytes(), wide_dtype(dtype), dtype, device)
+    host_edges = np.ascontiguousarray(edges.edges, dtype)
+    bins = host_edges.size - 1
+    node, scalars = device_edges(host_edges.tobytes(), wide_dtype(dtype), dtype, device)
     if scalars is not None:
-        return launchers.histogram.Axis(UNIFORM, value._node, dtype, bins, node, scalars)
-    if found.uniform is not None and _rounding_decides(found.uniform, dtype):
-        first, last, _ = found.uniform
-        parts = (given[0], unsigned_subtract(last, first), bins)
-        steps = Steps(*(scalar_node(part, dtype) for part in parts))
+        return launchers.histogram.Axis(UNIFORM, array._node, dtype, bins, node, scalars)
+    if edges.uniform is not None and _can_misplace(edges.uniform, dtype):
+        first, last, _ = edges.uniform
+        step_values = (host_edges[0], unsigned_subtract(last, first), bins)
+        steps = Steps(*(scalar_node(part, dtype) for part in step_values))
         return launchers.histogram.Axis(
-            STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps
+            STEPS, array._node, dtype, bins, node, (float(host_edges[0]), float(host_edges[-1])), steps
         )
-    most = kernel_cache_of(device).policies.histogram.compared_bins
-    few = bins <= most and not (dtype.kind == "f" and np.isnan(given).any())
-    return launchers.histogram.Axis(FEW if few else SEARCH, value._node, dtype, bins, node)
+    max_compared = kernel_cache_of(device).policies.histogram.compared_bins
+    compares = bins <= max_compared and not (dtype.kind == "f" and np.isnan(host_edges).any())
+    return launchers.histogram.Axis(FEW if compares else SEARCH, array._node, dtype, bins, node)
 
 
 @lru_cache(maxsize=32)
 def device_edges(
-    text: bytes, dtype: np.dtype, given: np.dtype, device: Device
+    edge_bytes: bytes, dtype: np.dtype, host_dtype: np.dtype, device: Device
 ) -> tuple[Node, tuple[float, ...] | None]:
-    """Edges in a device's memory, for kernels to read, and what finds their bins at once."""
-    edges = np.frombuffer(text, given).astype(dtype)
+    """Upload edges for kernels. Return them with the scalars that compute a bin directly, None if there are none."""
+    edges = np.frombuffer(edge_bytes, host_dtype).astype(dtype)
     return upload(edges, dtype, device), equal_bins(edges) if dtype.kind == "f" else None
 
 
-def _rounding_decides(uniform: tuple[Any, Any, int], dtype: np.dtype) -> bool:
-    """Whether NumPy's arithmetic may miss a bin by more than the one it looks beside."""
+def _can_misplace(uniform: tuple[Any, Any, int], dtype: np.dtype) -> bool:
+    """Return whether NumPy's arithmetic may miss a bin by more than one, which is all that NumPy corrects."""
     first, last, bins = uniform
     width = unsigned_subtract(last, first)
     if np.result_type(dtype, width) != dtype or not np.isfinite(width):

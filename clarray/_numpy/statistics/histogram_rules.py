@@ -1,4 +1,4 @@
-"""How many bins: NumPy's named rules, on data that stays on the device."""
+"""NumPy's named rules for the number of bins, computed on the device."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Outer = Callable[[DeviceArray, Any], tuple[Any, Any]]
 Count = Callable[..., tuple[DeviceArray, DeviceArray]]
 
 
-def estimated(
+def estimate_bins(
     a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges: Outer, histogram: Count
 ) -> tuple[Any, Any, int]:
-    """First edge, last edge and number of bins by a named rule, which may count with `histogram`.
+    """Return the first edge, the last edge and the number of bins of a named rule, which may call `histogram`.
 
     Raises
     ------
@@ -37,9 +37,9 @@ def estimated(
     first, last = outer_edges(a, range)
     a = a.reshape(-1)
     if range is not None:
-        keep = (a >= first) & (a <= last)
-        if not bool(keep.all()):
-            a = a[keep].evaluate()
+        in_range = (a >= first) & (a <= last)
+        if not bool(in_range.all()):
+            a = a[in_range].evaluate()
     if a.size == 0:
         return first, last, 1
     width = _stone(a, (first, last), histogram) if name == "stone" else _RULES[name](a, (first, last))
@@ -50,13 +50,13 @@ def estimated(
     return first, last, int(np.ceil(unsigned_subtract(last, first) / width))
 
 
-def number(array: DeviceArray) -> Any:
-    """A 0-d array's value as NumPy's scalar: its dtype counts in what follows."""
+def scalar_value(array: DeviceArray) -> Any:
+    """Return a 0-d array's value as a NumPy scalar, whose dtype takes part in promotion."""
     return array.get()[()]
 
 
 def unsigned_subtract(a: Any, b: Any) -> Any:
-    """``a - b`` for a >= b, unsigned for integers: as NumPy measures a range."""
+    """Return ``a - b`` for ``a >= b``, as unsigned numbers for integers, like NumPy."""
     dtype = np.result_type(a, b)
     if dtype.kind != "i":
         return np.subtract(a, b, dtype=dtype)
@@ -65,7 +65,7 @@ def unsigned_subtract(a: Any, b: Any) -> Any:
 
 
 def _ptp(x: DeviceArray) -> Any:
-    return unsigned_subtract(number(x.max()), number(x.min()))
+    return unsigned_subtract(scalar_value(x.max()), scalar_value(x.min()))
 
 
 def _sqrt(x: DeviceArray, range: Any) -> Any:
@@ -81,36 +81,36 @@ def _rice(x: DeviceArray, range: Any) -> Any:
 
 
 def _scott(x: DeviceArray, range: Any) -> Any:
-    return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * number(x.std())
+    return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * scalar_value(x.std())
 
 
 def _stone(x: DeviceArray, range: Any, histogram: Count) -> Any:
-    """Minimise the cross-validated integrated squared error over all numbers of bins up to sqrt(n)."""
+    """Minimize the cross-validated integrated squared error over all numbers of bins up to sqrt(n)."""
     n = x.size
     ptp = _ptp(x)
     if n <= 1 or ptp == 0:
         return 0
 
     def error(bins: int) -> Any:
-        share = histogram(x, bins=bins, range=range)[0].get() / n
-        return (2 - (n + 1) * share.dot(share)) / (ptp / bins)
+        density = histogram(x, bins=bins, range=range)[0].get() / n
+        return (2 - (n + 1) * density.dot(density)) / (ptp / bins)
 
-    most = max(100, int(np.sqrt(n)))
-    bins = min(builtins.range(1, most + 1), key=error)
-    if bins == most:
-        callers.warn("The number of bins estimated may be suboptimal.", RuntimeWarning)
+    max_bins = max(100, int(np.sqrt(n)))
+    bins = min(builtins.range(1, max_bins + 1), key=error)
+    if bins == max_bins:
+        callers.warn_user("The number of bins estimated may be suboptimal.", RuntimeWarning)
     return ptp / bins
 
 
 def _doane(x: DeviceArray, range: Any) -> Any:
     if x.size <= 2:
         return 0.0
-    spread = np.sqrt(6.0 * (x.size - 2) / ((x.size + 1.0) * (x.size + 3)))
-    sigma = number(x.std())
+    skewness_deviation = np.sqrt(6.0 * (x.size - 2) / ((x.size + 1.0) * (x.size + 3)))
+    sigma = scalar_value(x.std())
     if not sigma > 0.0:
         return 0.0
-    skewness = number((((x - number(x.mean())) / sigma) ** 3).mean())
-    return _ptp(x) / (1.0 + np.log2(x.size) + np.log2(1.0 + np.absolute(skewness) / spread))
+    skewness = scalar_value((((x - scalar_value(x.mean())) / sigma) ** 3).mean())
+    return _ptp(x) / (1.0 + np.log2(x.size) + np.log2(1.0 + np.absolute(skewness) / skewness_deviation))
 
 
 def _fd(x: DeviceArray, range: Any) -> Any:

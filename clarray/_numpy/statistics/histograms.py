@@ -1,4 +1,4 @@
-"""Histograms, and digitize."""
+"""Histograms and `digitize`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
 from clarray._numpy.sorting.sorting import searchsorted
-from clarray._numpy.statistics.counting import as_weights, check_bins
+from clarray._numpy.statistics.counting import check_bins, check_weights
 from clarray._numpy.statistics.histogram_bins import (
     Edges,
-    axis_of,
+    array_ndim,
     bin_edges,
     device_edges,
+    histogram_axis,
     outer_edges,
-    rank_of,
     spaced_edges,
 )
 
@@ -70,8 +70,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     >>> clarray.histogram_bin_edges([1, 2, 2, 4], bins=3).tolist()
     [1.0, 2.0, 3.0, 4.0]
     """
-    array, heavy = _checked(a, weights)
-    edges = bin_edges(array, bins, range, heavy is not None, histogram).edges
+    array, weight_array = _check_operands(a, weights)
+    edges = bin_edges(array, bins, range, weight_array is not None, histogram).edges
     return bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(edges, device=array.device)
 
 
@@ -125,77 +125,77 @@ def histogram(
     >>> counts.tolist(), edges.tolist()
     ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
     """
-    array, heavy = _checked(a, weights)
+    array, weight_array = _check_operands(a, weights)
     device = array.device
-    found = bin_edges(array, bins, range, heavy is not None, histogram)
-    dtype = _INT64 if heavy is None else heavy.dtype
-    if dtype == _BOOL and found.uniform is None:
+    axis_edges = bin_edges(array, bins, range, weight_array is not None, histogram)
+    dtype = _INT64 if weight_array is None else weight_array.dtype
+    if dtype == _BOOL and axis_edges.uniform is None:
         raise TypeError("bool weights cannot be summed between given edges: convert them to integers")
-    edges = bins if isinstance(bins, DeviceArray) and bins.ndim else _returned(found.edges, device)
-    if found.edges.size < 2 or array.size == 0:
-        counts = creation.zeros(max(0, found.edges.size - 1), dtype, device=device)
+    edges = bins if isinstance(bins, DeviceArray) and bins.ndim else _copy_edges(axis_edges.edges, device)
+    if axis_edges.edges.size < 2 or array.size == 0:
+        counts = creation.zeros(max(0, axis_edges.edges.size - 1), dtype, device=device)
     else:
-        axis = axis_of(array, found, device)
+        axis = histogram_axis(array, axis_edges, device)
         check_bins(axis.bins, device)
-        counts = _counted([axis], heavy, dtype, device)
+        counts = _count_bins([axis], weight_array, dtype, device)
     if density:
-        widths = np.array(np.diff(found.edges), float)
+        widths = np.array(np.diff(axis_edges.edges), float)
         return counts / widths / counts.sum(), edges
     return counts, edges
 
 
-def _returned(edges: np.ndarray, device: Device) -> DeviceArray:
-    """Edges as a result: still to be copied from those that are kept."""
+def _copy_edges(edges: np.ndarray, device: Device) -> DeviceArray:
+    """Return a pending copy of the edges that are cached on the device."""
     dtype = edges.dtype
     if dtype not in (_FLOAT32, _FLOAT64) or edges.flags.writeable:
         return creation.array(edges, device=device)
-    kept, _ = device_edges(edges.tobytes(), dtype, dtype, device)
-    return wrap(build.unary(cast_loop(dtype), kept))
+    cached, _ = device_edges(edges.tobytes(), dtype, dtype, device)
+    return wrap(build.unary(cast_loop(dtype), cached))
 
 
-def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
+def _check_operands(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
     array = as_array(a)
     if array.dtype == _BOOL:
         message = f"Converting input from {array.dtype} to {np.uint8} for compatibility."
-        callers.warn(message, RuntimeWarning)
+        callers.warn_user(message, RuntimeWarning)
         array = array.astype(np.uint8)
     if weights is None:
         return array, None
-    heavy = as_array(weights, array.device)
-    if heavy.shape != array.shape:
+    weight_array = as_array(weights, array.device)
+    if weight_array.shape != array.shape:
         raise ValueError("weights should have the same shape as a.")
-    return array, heavy
+    return array, weight_array
 
 
-def _counted(axes: Sequence[Any], heavy: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
-    """The histogram of axes, flat."""
-    if heavy is None and all(axis.steps is None for axis in axes):
+def _count_bins(axes: Sequence[Any], weights: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
+    """Return the flat histogram of some axes."""
+    if weights is None and all(axis.steps is None for axis in axes):
         values, edges = tuple(wrap(axis.value) for axis in axes), tuple(wrap(axis.edges) for axis in axes)
         return _unweighted(values, edges, tuple((a.kind, a.dtype, a.bins, tuple(a.scalars)) for a in axes), dtype)
-    if heavy is None:
+    if weights is None:
         return wrap(launchers.histogram.histogram(axes, None, dtype, ""))
-    wide = device.capabilities.fp64
-    if dtype.kind == "c" and not wide:
-        made = creation.empty(math.prod(a.bins for a in axes), dtype, device=device)
-        made.real = _counted(axes, heavy.real, _FLOAT32, device)
-        made.imag = _counted(axes, heavy.imag, _FLOAT32, device)
-        return made
-    sums = {"f": "float64" if wide else "pair", "c": "complex128", "u": "uint64"}
-    summed = sums.get(heavy.dtype.kind, "int64")
-    return wrap(launchers.histogram.histogram(axes, heavy._node, dtype, summed))
+    fp64 = device.capabilities.fp64
+    if dtype.kind == "c" and not fp64:
+        complex_counts = creation.empty(math.prod(a.bins for a in axes), dtype, device=device)
+        complex_counts.real = _count_bins(axes, weights.real, _FLOAT32, device)
+        complex_counts.imag = _count_bins(axes, weights.imag, _FLOAT32, device)
+        return complex_counts
+    accumulators = {"f": "float64" if fp64 else "pair", "c": "complex128", "u": "uint64"}
+    accumulator = accumulators.get(weights.dtype.kind, "int64")
+    return wrap(launchers.histogram.histogram(axes, weights._node, dtype, accumulator))
 
 
 @recorded
 def _unweighted(
     values: tuple[DeviceArray, ...],
     edges: tuple[DeviceArray, ...],
-    others: tuple[tuple[Any, ...], ...],
+    parts: tuple[tuple[Any, ...], ...],
     dtype: np.dtype,
 ) -> DeviceArray:
-    """The histogram of axes by their parts; the `others` are kinds, dtypes, bins and scalars."""
+    """Return the histogram of axes without weights. `parts` has the kind, dtype, bins and scalars of each axis."""
     axes = [
-        launchers.histogram.Axis(kind, value._node, compared, bins, given._node, scalars)
-        for value, given, (kind, compared, bins, scalars) in zip(values, edges, others, strict=True)
+        launchers.histogram.Axis(kind, value._node, edge_dtype, bins, axis_edges._node, scalars)
+        for value, axis_edges, (kind, edge_dtype, bins, scalars) in zip(values, edges, parts, strict=True)
     ]
     return wrap(launchers.histogram.histogram(axes, None, dtype, ""))
 
@@ -242,10 +242,10 @@ def histogramdd(
     >>> counts.tolist(), edges[0].tolist()
     ([[1.0, 0.0], [1.0, 1.0]], [0.0, 0.5, 1.0])
     """
-    columns = _columns(sample)
+    columns = _point_columns(sample)
     count = len(columns)
     device = columns[0].device
-    if hasattr(bins, "__len__") and _ndim_of(bins) != 0:
+    if hasattr(bins, "__len__") and _bins_ndim(bins) != 0:
         if len(bins) != count:
             raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     else:
@@ -253,64 +253,64 @@ def histogramdd(
     ranges = (None,) * count if range is None else range
     if len(ranges) != count:
         raise ValueError("range argument must have one entry per dimension")
-    heavy = None if weights is None else as_weights(weights, columns[0])
-    found = [_axis_edges(k, c, b, r) for k, (c, b, r) in enumerate(zip(columns, bins, ranges, strict=True))]
-    shape = tuple(max(0, edges.size - 1) for edges in found)
+    weight_array = None if weights is None else check_weights(weights, columns[0])
+    edge_list = [_axis_edges(k, c, b, r) for k, (c, b, r) in enumerate(zip(columns, bins, ranges, strict=True))]
+    shape = tuple(max(0, edges.size - 1) for edges in edge_list)
     check_bins(math.prod(shape), device)
     device_dtype(_FLOAT64, device)
     if math.prod(shape) == 0 or columns[0].size == 0:
         hist = creation.zeros(shape, _FLOAT64, device=device)
     else:
-        axes = [axis_of(c, Edges(e, None), device) for c, e in zip(columns, found, strict=True)]
-        hist = _counted(axes, heavy, _FLOAT64, device).reshape(shape)
+        axes = [histogram_axis(c, Edges(e, None), device) for c, e in zip(columns, edge_list, strict=True)]
+        hist = _count_bins(axes, weight_array, _FLOAT64, device).reshape(shape)
     if density:
         total = hist.sum()
-        for k, edges in enumerate(found):
+        for k, edges in enumerate(edge_list):
             widths = np.diff(edges).reshape([-1 if a == k else 1 for a in builtins.range(count)])
             hist = hist / widths
         hist /= total
-    return hist, [creation.array(e, device=device) for e in found]
+    return hist, [creation.array(e, device=device) for e in edge_list]
 
 
-def _ndim_of(bins: Any) -> int:
+def _bins_ndim(bins: Any) -> int:
     return bins.ndim if isinstance(bins, DeviceArray | np.ndarray) else 1
 
 
-def _columns(sample: Any) -> list[DeviceArray]:
-    """The coordinates of points, axis by axis, in one dtype."""
+def _point_columns(sample: Any) -> list[DeviceArray]:
+    """Return the coordinates of points, one array per axis, in one dtype."""
     if isinstance(sample, DeviceArray | np.ndarray) and sample.ndim == 2:
         array = as_array(sample)
         if not array.shape[1]:
             raise ValueError("the points have no coordinates")
         return [array[:, k] for k in builtins.range(array.shape[1])]
-    if not isinstance(sample, list | tuple) and rank_of(sample) == 0:  # one point on one axis
+    if not isinstance(sample, list | tuple) and array_ndim(sample) == 0:  # one point with one coordinate
         return [as_array(sample).reshape(1)]
-    given = [as_array(c) for c in sample] if not isinstance(sample, DeviceArray) else [sample]
-    if not given or given[0].ndim == 0:
-        given = [as_array(sample)]
-    if any(c.shape != given[0].shape or c.ndim != 1 for c in given):
+    columns = [as_array(c) for c in sample] if not isinstance(sample, DeviceArray) else [sample]
+    if not columns or columns[0].ndim == 0:
+        columns = [as_array(sample)]
+    if any(c.shape != columns[0].shape or c.ndim != 1 for c in columns):
         raise ValueError("the coordinates of the points must be one-dimensional and of one length")
-    dtype = np.result_type(*(c.dtype for c in given))
-    return [c if c.dtype == dtype else c.astype(dtype) for c in given]
+    dtype = np.result_type(*(c.dtype for c in columns))
+    return [c if c.dtype == dtype else c.astype(dtype) for c in columns]
 
 
-def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.ndarray:
-    """The edges of one of several axes."""
-    ndim = rank_of(bins)
+def _axis_edges(axis: int, column: DeviceArray, bins: Any, range: Any) -> np.ndarray:
+    """Return the edges of one axis of `histogramdd`."""
+    ndim = array_ndim(bins)
     if ndim == 0:
         if bins < 1:
-            raise ValueError(f"`bins[{number}]` must be positive, when an integer")
+            raise ValueError(f"`bins[{axis}]` must be positive, when an integer")
         first, last = outer_edges(column, range)
         try:
             count = operator.index(bins)
         except TypeError as error:
-            raise TypeError(f"`bins[{number}]` must be an integer, when a scalar") from error
+            raise TypeError(f"`bins[{axis}]` must be an integer, when a scalar") from error
         return spaced_edges(first, last, count)
     if ndim != 1:
-        raise ValueError(f"`bins[{number}]` must be a scalar or 1d array")
+        raise ValueError(f"`bins[{axis}]` must be a scalar or 1d array")
     edges = host_numbers(bins, column)
     if np.any(edges[:-1] > edges[1:]):
-        raise ValueError(f"`bins[{number}]` must be monotonically increasing, when an array")
+        raise ValueError(f"`bins[{axis}]` must be monotonically increasing, when an array")
     return edges
 
 
@@ -353,7 +353,7 @@ def histogram2d(
     """
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
-    count = len(bins) if hasattr(bins, "__len__") and _ndim_of(bins) != 0 else 1
+    count = len(bins) if hasattr(bins, "__len__") and _bins_ndim(bins) != 0 else 1
     if count not in (1, 2):
         edges = host_numbers(bins, x, y)
         bins = [edges, edges]
@@ -415,8 +415,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     if not _is_sorted(edges) and not _is_sorted(edges[::-1]):
         return through_library("numpy.digitize", np.digitize, array, edges, right)
     side = "left" if right else "right"
-    other = edges[1:][edges[1:] != edges[:1]]
-    if other.size and not edges[0] < other[0]:  # descending, as NumPy finds it: so are edges after a NaN
-        found = searchsorted(creation.array(edges[::-1].copy(), device=array.device), array, side=side)
-        return edges.size - found
+    later = edges[1:][edges[1:] != edges[:1]]
+    if later.size and not edges[0] < later[0]:  # descending by NumPy's test, as are edges after a NaN
+        positions = searchsorted(creation.array(edges[::-1].copy(), device=array.device), array, side=side)
+        return edges.size - positions
     return searchsorted(creation.array(edges, device=array.device), array, side=side)

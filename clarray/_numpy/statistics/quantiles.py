@@ -1,8 +1,8 @@
-"""Order statistics: median, quantile, percentile and those that skip NaN.
+"""Order statistics: median, quantile, percentile and the functions that ignore NaN.
 
-All of them take elements from known places of the order along the axis, which is found by a sort, or,
-of a few places of one long line, by selection. Where they are is found on the host, which has the few
-numbers it takes: the quantiles and, if NaN are skipped, how many elements each line has.
+Each takes elements at positions of the sorted lines. The lines are sorted, or a radix selection finds a few positions
+of one long line. The host computes the positions from the fractions and, if NaN is ignored, from the number of
+elements that are not NaN in each line.
 """
 
 from __future__ import annotations
@@ -17,24 +17,32 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.writes import one_hold
+from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View, can_broadcast, ordered_strides
+from clarray._engine.values import dataclass
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
 from clarray._numpy.reduction import moments, nanfunctions, reductions
 from clarray._numpy.reduction.accumulations import accumulate
-from clarray._numpy.reduction.reduce_calls import check_out, check_shape, finished
-from clarray._numpy.sorting.sorting import along, ascontiguous, flat
-from clarray._numpy.statistics.quantile_arguments import check_cast, check_parts, takes_elements, weights_of
-from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
-from clarray._numpy.statistics.quantile_places import elements_of_lines, from_start, ordered_at, rows_at, sorted_lines
+from clarray._numpy.reduction.reduce_calls import check_out, check_shape, write_result
+from clarray._numpy.sorting.sorting import ascontiguous, flattened, gather_along
+from clarray._numpy.statistics.order_statistics import (
+    interpolate,
+    normalize_positions,
+    order_statistics,
+    sorted_lines,
+    take_from_lines,
+    take_slices,
+)
+from clarray._numpy.statistics.quantile_arguments import broadcast_weights, check_cast, check_parts, selects_elements
+from clarray._numpy.statistics.quantile_methods import METHODS, bounds, interpolation_weight
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
-_NO = np._NoValue
+_NO_VALUE = np._NoValue
 Reduce = Callable[[DeviceArray, int, Any], DeviceArray]
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -43,7 +51,7 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 # Calls --------------------------------------------------------------------------------------------
 
 
-def _reduced(
+def _reduce_axes(
     a: DeviceArray,
     axis: Any,
     out: Any,
@@ -52,48 +60,48 @@ def _reduced(
     function: Reduce,
     weights: DeviceArray | None = None,
 ) -> DeviceArray:
-    """Apply `function` along one axis that stands for all that are reduced.
+    """Apply `function` along the reduced axes, merged into one.
 
     Parameters
     ----------
     lead : int
-        Axes that the function's result has in front of those that are kept.
+        Number of leading axes of the function's result, which come before the kept axes.
     """
     ndim = a.ndim
     if axis is None:
         axes = tuple(range(ndim))
-        a, weights, at = flat(a), None if weights is None else flat(weights), 0
+        a, weights, reduced_axis = flattened(a), None if weights is None else flattened(weights), 0
     else:
         axes = normalize_axis_tuple(axis, ndim)
         if len(axes) == 1:
-            at = axes[0]
+            reduced_axis = axes[0]
         else:
-            a, weights = _merged(a, axes), None if weights is None else _merged(weights, axes)
-            at = a.ndim - 1
-    found = function(a, at, weights)
-    if keepdims is not _NO and keepdims:
-        shape = list(found.shape[lead:])
-        for each in sorted(axes):
-            shape.insert(each, 1)
-        found = shapes.reshape(found, found.shape[:lead] + tuple(shape))
-    return found if out is None else finished(found._node, out)
+            a, weights = _merge_axes(a, axes), None if weights is None else _merge_axes(weights, axes)
+            reduced_axis = a.ndim - 1
+    quantiles = function(a, reduced_axis, weights)
+    if keepdims is not _NO_VALUE and keepdims:
+        shape = list(quantiles.shape[lead:])
+        for kept_axis in sorted(axes):
+            shape.insert(kept_axis, 1)
+        quantiles = shapes.reshape(quantiles, quantiles.shape[:lead] + tuple(shape))
+    return quantiles if out is None else write_result(quantiles._node, out)
 
 
-def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
-    """The same with the reduced axes as one, the last."""
-    kept = [k for k in range(a.ndim) if k not in axes]
-    moved = shapes.moveaxis(a, kept, range(len(kept)))
-    shape = moved.shape
-    return shapes.reshape(moved, (*shape[: len(kept)], prod(shape[len(kept) :])))
+def _merge_axes(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
+    """Merge the reduced axes into one axis, the last."""
+    other_axes = [k for k in range(a.ndim) if k not in axes]
+    reduced_last = shapes.moveaxis(a, other_axes, range(len(other_axes)))
+    shape = reduced_last.shape
+    return shapes.reshape(reduced_last, (*shape[: len(other_axes)], prod(shape[len(other_axes) :])))
 
 
-def _with_nan(found: DeviceArray, last: DeviceArray) -> DeviceArray:
-    """NaN where the largest element of a line is: a sort has put every NaN last."""
+def _propagate_nan(quantiles: DeviceArray, last: DeviceArray) -> DeviceArray:
+    """Replace the quantiles of lines with NaN by NaN. The last element of a sorted line is NaN if any element is."""
     if last.dtype.kind not in "fc":
-        return found
-    if not found.ndim and found.dtype != last.dtype and bool(_isnan(last)):
+        return quantiles
+    if not quantiles.ndim and quantiles.dtype != last.dtype and bool(_isnan(last)):
         return last  # NumPy's dtype of a NaN alone
-    return selecting.chosen(_isnan(last), last.astype(found.dtype), found)
+    return selecting.chosen(_isnan(last), last.astype(quantiles.dtype), quantiles)
 
 
 def _isnan(a: DeviceArray) -> DeviceArray:
@@ -103,7 +111,7 @@ def _isnan(a: DeviceArray) -> DeviceArray:
 # Median -------------------------------------------------------------------------------------------
 
 
-@one_hold("out")
+@with_device_lock("out")
 def median(
     a: Any,
     axis: Any = None,
@@ -136,7 +144,7 @@ def median(
     >>> float(clarray.median([1, 9, 2, 4]))
     3.0
     """
-    return _reduced(as_array(a), axis, out, keepdims, 0, _median)
+    return _reduce_axes(as_array(a), axis, out, keepdims, 0, _median)
 
 
 def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
@@ -144,14 +152,14 @@ def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     if not extent:
         return moments.mean(a, axis)
     middle = np.arange((extent - 1) // 2, extent // 2 + 1)
-    ordered, (places,), last = ordered_at(a, axis, middle)
-    pair = shapes.moveaxis(ordered, axis, 0)[places[0] : places[-1] + 1]
-    return _with_nan(moments.mean(pair, 0), last)
+    ordered, (positions,), last = order_statistics(a, axis, middle)
+    pair = shapes.moveaxis(ordered, axis, 0)[positions[0] : positions[-1] + 1]
+    return _propagate_nan(moments.mean(pair, 0), last)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO_VALUE
 ) -> DeviceArray:
     """Return the median over axes, ignoring NaN.
 
@@ -172,28 +180,28 @@ def nanmedian(
     if not array.size:
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
     function = _median if array.dtype.kind not in "fc" else _nanmedian
-    found = _reduced(array, axis, None, keepdims, 0, function)
+    medians = _reduce_axes(array, axis, None, keepdims, 0, function)
     if out is None:
-        return found
+        return medians
     check_out(out)
-    return _into(found, out)
+    return _write_broadcast(medians, out)
 
 
-def _valid(a: DeviceArray, axis: int) -> np.ndarray:
-    """Count the elements of each line that are not NaN, on the host. Warn of lines that have none."""
-    found = (a.shape[axis] - reductions.count_nonzero(_isnan(a), axis)).get()
-    if not found.all():
-        callers.warn("All-NaN slice encountered", RuntimeWarning)
-    return found
+def _count_numbers(a: DeviceArray, axis: int) -> np.ndarray:
+    """Count the elements of each line that are not NaN, on the host. Warn of lines with NaN only."""
+    count = (a.shape[axis] - reductions.count_nonzero(_isnan(a), axis)).get()
+    if not count.all():
+        callers.warn_user("All-NaN slice encountered", RuntimeWarning)
+    return count
 
 
 def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
-    count = _valid(a, axis)
+    count = _count_numbers(a, axis)
     ordered = sorted_lines(a, axis)
-    # of a line without numbers both places are 0: a NaN
+    # a line with NaN only has both positions at 0, a NaN
     low, high = np.maximum(count - 1, 0) // 2, count // 2
-    places = np.stack((low, high))
-    pair = elements_of_lines(ordered, places, axis)
+    positions = np.stack((low, high))
+    pair = take_from_lines(ordered, positions, axis)
     single = creation.array(low == high, device=a.device)
     return selecting.chosen(single, pair[0], moments.mean(pair, 0))
 
@@ -201,11 +209,22 @@ def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
 # Quantiles ----------------------------------------------------------------------------------------
 
 
-def _host(q: Any) -> np.ndarray:
+@dataclass(frozen=True)
+class _Request:
+    """The quantiles that a call asks for. `weak` tells that `q` is a Python number, `label` is for errors."""
+
+    fractions: np.ndarray
+    method: str
+    weak: bool
+    label: str
+    ignores_nan: bool = False
+
+
+def _on_host(q: Any) -> np.ndarray:
     return np.asanyarray(q.get() if isinstance(q, DeviceArray) else q)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def quantile(
     a: Any,
     q: Any,
@@ -260,12 +279,11 @@ def quantile(
     >>> clarray.quantile([0, 10, 20], [0.25, 0.5]).tolist()
     [5.0, 10.0]
     """
-    parts = _host(q)
-    weak = type(q) in (int, float)
-    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles")
+    request = _Request(_on_host(q), method, type(q) in (int, float), "Quantiles")
+    return _quantiles(a, request, axis, out, keepdims, weights)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def percentile(
     a: Any,
     q: Any,
@@ -287,104 +305,80 @@ def percentile(
     >>> clarray.percentile([0, 10, 20], [25, 50]).tolist()
     [5.0, 10.0]
     """
-    parts = np.asanyarray(np.true_divide(_host(q), 100))
-    weak = type(q) in (int, float)
-    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles")
+    request = _Request(np.asanyarray(np.true_divide(_on_host(q), 100)), method, type(q) in (int, float), "Percentiles")
+    return _quantiles(a, request, axis, out, keepdims, weights)
 
 
-def _quantiles(
-    a: Any,
-    q: np.ndarray,
-    axis: Any,
-    out: Any,
-    method: str,
-    keepdims: Any,
-    weights: Any,
-    weak: bool,
-    what: str,
-    skip: bool = False,
-) -> DeviceArray:
+def _quantiles(a: Any, request: _Request, axis: Any, out: Any, keepdims: Any, weights: Any) -> DeviceArray:
     array = as_array(a)
-    check_parts(array, q, what)
-    wanted = weights_of(weights, array, axis, method)
-    if skip and not array.size:
+    q, method = request.fractions, request.method
+    check_parts(array, q, request.label)
+    weight_array = broadcast_weights(weights, array, axis, method)
+    if request.ignores_nan and not array.size:
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
     if method not in METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {METHODS.keys()}")
-    by_line = skip and axis is not None
-    skips = skip and array.dtype.kind == "f"
-    find = _skipping if skips else _plain
+    by_line = request.ignores_nan and axis is not None
+    skips = request.ignores_nan and array.dtype.kind == "f"
+    find = _find_in_numbers if skips else _find_in_all
 
-    def function(x: DeviceArray, at: int, w: Any) -> DeviceArray:
-        found = find(x, q, at, method, weak) if w is None else _weighted(x, q, at, w, skips)
-        return _laid_out(found, q.ndim if by_line else 0)
+    def function(x: DeviceArray, reduced_axis: int, w: Any) -> DeviceArray:
+        quantiles = find(x, request, reduced_axis) if w is None else _find_weighted(x, q, reduced_axis, w, skips)
+        return _in_line_order(quantiles, q.ndim if by_line else 0)
 
-    found = _reduced(array, axis, None, keepdims, q.ndim, function, wanted)
+    quantiles = _reduce_axes(array, axis, None, keepdims, q.ndim, function, weight_array)
     if out is None:
-        return found
+        return quantiles
     check_out(out)
-    if skip:
-        return _into(found, out)
-    if wanted is not None:
-        return finished(found._node, out)
-    taken = takes_elements(method, q)
-    if taken:
-        check_shape(out, found.shape)
-    check_cast(found.dtype, out.dtype, taken)
-    return _into(found, out)
+    if request.ignores_nan:
+        return _write_broadcast(quantiles, out)
+    if weight_array is not None:
+        return write_result(quantiles._node, out)
+    selected = selects_elements(method, q)
+    if selected:
+        check_shape(out, quantiles.shape)
+    check_cast(quantiles.dtype, out.dtype, selected)
+    return _write_broadcast(quantiles, out)
 
 
-def _into(found: DeviceArray, out: DeviceArray) -> DeviceArray:
-    """Put a result in an output that NumPy lets have more axes, unlike those of reductions."""
-    fits = can_broadcast(found.shape, out.shape)
-    return finished(ufunc_calls.broadcast(found._node, out.shape) if fits else found._node, out)
+def _write_broadcast(quantiles: DeviceArray, out: DeviceArray) -> DeviceArray:
+    """Write quantiles to an output, which may have more axes than they have, unlike the output of a reduction."""
+    fits = can_broadcast(quantiles.shape, out.shape)
+    return write_result(ufunc_calls.broadcast(quantiles._node, out.shape) if fits else quantiles._node, out)
 
 
-def _laid_out(found: DeviceArray, inner: int) -> DeviceArray:
-    """Quantiles in C order, but the first `inner` axes inside of the others: NumPy finds them line by line."""
-    axes = [*range(inner, found.ndim), *range(inner)]
-    like = View(found.shape, ordered_strides(found.shape, axes))
-    made: DeviceArray = ufunc_calls.in_order(found._node, "K", like)
-    return made
+def _in_line_order(quantiles: DeviceArray, inner: int) -> DeviceArray:
+    """Return quantiles in C order, with the first `inner` axes innermost, as NumPy's computation by lines has them."""
+    axes = [*range(inner, quantiles.ndim), *range(inner)]
+    like = View(quantiles.shape, ordered_strides(quantiles.shape, axes))
+    reordered: DeviceArray = ufunc_calls.in_order(quantiles._node, "K", like)
+    return reordered
 
 
-def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) -> DeviceArray:
+def _find_in_all(a: DeviceArray, request: _Request, axis: int) -> DeviceArray:
+    q, method = request.fractions, request.method
     count = a.shape[axis]
-    virtual = np.asanyarray(METHODS[method].place(count, q))
+    virtual = np.asanyarray(METHODS[method].virtual_position(count, q))
     if not count:
         empty: Any = np.empty(0, a.dtype)
         np.quantile(empty, q, method=method)  # type: ignore[call-overload]  # NumPy's IndexError
-    if takes_elements(method, q):
-        ordered, places, last = ordered_at(a, axis, from_start(virtual, count))
-        return _with_nan(rows_at(ordered, places[0], axis), last)
+    if selects_elements(method, q):
+        ordered, positions, last = order_statistics(a, axis, normalize_positions(virtual, count))
+        return _propagate_nan(take_slices(ordered, positions[0], axis), last)
     low, high = bounds(virtual, count, a.dtype.kind == "f")
-    gamma: Any = gamma_of(method, virtual, low)
-    ordered, places, last = ordered_at(a, axis, from_start(low, count), from_start(high, count))
-    before, after = (rows_at(ordered, each, axis) for each in places)
-    gamma = float(gamma) if weak else gamma.reshape(virtual.shape + (1,) * (a.ndim - 1))
-    return _with_nan(_between(before, after, gamma), last)
+    gamma: Any = interpolation_weight(method, virtual, low)
+    ordered, positions, last = order_statistics(
+        a, axis, normalize_positions(low, count), normalize_positions(high, count)
+    )
+    before, after = (take_slices(ordered, group, axis) for group in positions)
+    gamma = float(gamma) if request.weak else gamma.reshape(virtual.shape + (1,) * (a.ndim - 1))
+    return _propagate_nan(interpolate(before, after, gamma), last)
 
 
-def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
-    """Linear interpolation, exact at both ends and monotone, as NumPy does it."""
-    away = b - a
-    if not isinstance(t, np.ndarray) or t.size == 1:
-        if isinstance(t, np.ndarray) and t.ndim == 0:
-            t = t[()]
-        elif isinstance(t, np.ndarray):
-            above = bool(t.ravel()[0] >= 0.5)
-            t = creation.array(t, device=a.device)
-            return b - away * (1 - t) if above else a + away * t
-        return b - away * (1 - t) if t >= 0.5 else a + away * t
-    upper = creation.array(t >= 0.5, device=a.device)
-    part = creation.array(t, device=a.device)
-    return selecting.chosen(upper, b - away * (1 - part), a + away * part)
+# Ignoring NaN -------------------------------------------------------------------------------------
 
 
-# Skipping NaN -------------------------------------------------------------------------------------
-
-
-@one_hold("out")
+@with_device_lock("out")
 def nanquantile(
     a: Any,
     q: Any,
@@ -392,7 +386,7 @@ def nanquantile(
     out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = _NO,
+    keepdims: Any = _NO_VALUE,
     *,
     weights: Any = None,
 ) -> DeviceArray:
@@ -407,12 +401,11 @@ def nanquantile(
     >>> float(clarray.nanquantile([0.0, clarray.nan, 10.0], 0.5))
     5.0
     """
-    parts = _host(q)
-    weak = type(q) in (int, float)
-    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles", True)
+    request = _Request(_on_host(q), method, type(q) in (int, float), "Quantiles", ignores_nan=True)
+    return _quantiles(a, request, axis, out, keepdims, weights)
 
 
-@one_hold("out")
+@with_device_lock("out")
 def nanpercentile(
     a: Any,
     q: Any,
@@ -420,7 +413,7 @@ def nanpercentile(
     out: Any = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = _NO,
+    keepdims: Any = _NO_VALUE,
     *,
     weights: Any = None,
 ) -> DeviceArray:
@@ -435,62 +428,70 @@ def nanpercentile(
     >>> float(clarray.nanpercentile([0.0, clarray.nan, 10.0], 50))
     5.0
     """
-    parts = np.asanyarray(np.true_divide(_host(q), 100))
-    weak = type(q) in (int, float)
-    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles", True)
+    request = _Request(
+        np.asanyarray(np.true_divide(_on_host(q), 100)),
+        method,
+        type(q) in (int, float),
+        "Percentiles",
+        ignores_nan=True,
+    )
+    return _quantiles(a, request, axis, out, keepdims, weights)
 
 
-def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) -> DeviceArray:
-    count = _valid(a, axis)
+def _find_in_numbers(a: DeviceArray, request: _Request, axis: int) -> DeviceArray:
+    q, method = request.fractions, request.method
+    count = _count_numbers(a, axis)
     ordered = sorted_lines(a, axis)
-    some = np.maximum(count, 1)  # of a line without numbers the first element, a NaN, is taken
+    positive_count = np.maximum(count, 1)  # a line with NaN only takes its first element, NaN
     if q.dtype.kind == "f":
-        some = some.astype(q.dtype)  # as a weak scalar, which it is where there is one line
-    virtual = np.asanyarray(METHODS[method].place(some, q.reshape(q.shape + (1,) * count.ndim)))
+        positive_count = positive_count.astype(q.dtype)  # a weak scalar for a single line, so no promotion
+    virtual = np.asanyarray(METHODS[method].virtual_position(positive_count, q.reshape(q.shape + (1,) * count.ndim)))
     virtual = np.broadcast_to(virtual, q.shape + count.shape)
     if METHODS[method].gamma is None or (method == "linear" and virtual.dtype.kind in "iu"):
-        return elements_of_lines(ordered, np.where(virtual < 0, virtual + some, virtual), axis)
-    low, high = (np.where(k < 0, k + some, k).astype(np.int64) for k in bounds(virtual, some, True))
-    gamma = gamma_of(method, virtual, low)
-    before, after = (elements_of_lines(ordered, k, axis) for k in (low, high))
-    return _between(before, after, np.asarray(gamma, a.dtype) if weak else gamma)
+        return take_from_lines(ordered, np.where(virtual < 0, virtual + positive_count, virtual), axis)
+    low, high = (np.where(k < 0, k + positive_count, k).astype(np.int64) for k in bounds(virtual, positive_count, True))
+    gamma = interpolation_weight(method, virtual, low)
+    before, after = (take_from_lines(ordered, k, axis) for k in (low, high))
+    return interpolate(before, after, np.asarray(gamma, a.dtype) if request.weak else gamma)
 
 
 # Weights ------------------------------------------------------------------------------------------
 
 
-def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool) -> DeviceArray:
-    """The first element at which the running sum of weights reaches a part of their sum."""
+def _find_weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool) -> DeviceArray:
+    """Return the first element at which the running sum of weights reaches a fraction of their total."""
     axis = normalize_axis_index(axis, a.ndim)
-    places = launchers.sort.argsort_rows(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
-    ordered = wrap(along(ascontiguous(a), places, axis))
-    heavy = wrap(along(ascontiguous(weights), places, axis))
-    most: Any = a.shape[axis] - 1
-    count = _valid(a, axis) if skip else None
+    order = launchers.sort.argsort_rows(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
+    ordered = wrap(gather_along(ascontiguous(a), order, axis))
+    ordered_weights = wrap(gather_along(ascontiguous(weights), order, axis))
+    last_position: Any = a.shape[axis] - 1
+    count = _count_numbers(a, axis) if skip else None
     if count is not None:
-        heavy = selecting.chosen(_isnan(ordered), heavy.dtype.type(0), heavy)
-        most = creation.array(np.maximum(count - 1, 0), device=a.device)
-    running = accumulate(np.add, heavy, axis, _FLOAT64)
+        ordered_weights = selecting.chosen(_isnan(ordered), ordered_weights.dtype.type(0), ordered_weights)
+        last_position = creation.array(np.maximum(count - 1, 0), device=a.device)
+    running = accumulate(np.add, ordered_weights, axis, _FLOAT64)
     total = shapes.moveaxis(running, axis, 0)[-1:]
-    lines = shapes.moveaxis(running, axis, 0) / total
-    bad = _isnan(lines[-1])
+    cumulative = shapes.moveaxis(running, axis, 0) / total
+    invalid = _isnan(cumulative[-1])
     if count is not None:
-        bad = bad & creation.array(count > 0, device=a.device)
-    if bool(bad.any()):
+        invalid = invalid & creation.array(count > 0, device=a.device)
+    if bool(invalid.any()):
         raise ValueError("Weights included NaN, inf or were all zero.")
     if q.dtype.kind == "f":
-        lines = lines.astype(q.dtype)
-    lines = selecting.chosen(lines == 0, lines.dtype.type(-1), lines)
-    lines.evaluate()
-    found = [_weighted_one(ordered, lines, part, axis, most) for part in q.ravel()]
+        cumulative = cumulative.astype(q.dtype)
+    cumulative = selecting.chosen(cumulative == 0, cumulative.dtype.type(-1), cumulative)
+    cumulative.evaluate()
+    quantiles = [_weighted_quantile(ordered, cumulative, fraction, axis, last_position) for fraction in q.ravel()]
     last = shapes.moveaxis(ordered, axis, 0)[-1]
-    shape = q.shape + found[0].shape
-    result = shapes.reshape(stack(found), shape)
-    return result if skip else _with_nan(result, last)
+    shape = q.shape + quantiles[0].shape
+    result = shapes.reshape(stack(quantiles), shape)
+    return result if skip else _propagate_nan(result, last)
 
 
-def _weighted_one(ordered: DeviceArray, lines: DeviceArray, part: Any, axis: int, most: Any) -> DeviceArray:
-    below = reductions.count_nonzero(lines < part, 0)
-    place = ufunc_calls.call(np.minimum, (below, most))
-    node: Node = shapes.expand_dims(place, axis)._node
-    return shapes.squeeze(wrap(along(ordered._node, node, axis)), axis)
+def _weighted_quantile(
+    ordered: DeviceArray, cumulative: DeviceArray, fraction: Any, axis: int, last_position: Any
+) -> DeviceArray:
+    below = reductions.count_nonzero(cumulative < fraction, 0)
+    position = ufunc_calls.call(np.minimum, (below, last_position))
+    node: Node = shapes.expand_dims(position, axis)._node
+    return shapes.squeeze(wrap(gather_along(ordered._node, node, axis)), axis)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._core.elements import scalars_asked
+from clarray._core.elements import are_scalars_default
 
 # Of x, a vector of five float64.
 CALLS = """
@@ -328,4 +328,4 @@ def test_elements_may_be_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_scipys_setting_makes_elements_arrays(setting: str, elements: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLARRAY_ELEMENTS", raising=False)
     monkeypatch.setenv("SCIPY_ARRAY_API", setting)
-    assert scalars_asked() is (elements == "scalars")
+    assert are_scalars_default() is (elements == "scalars")

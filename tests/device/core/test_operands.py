@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._core.operands import Manner, manner_of
+from clarray._core.operands import OperandProtocol, operand_protocol
 
 from ..conftest import assert_same
 
@@ -250,9 +250,14 @@ def test_manners() -> None:
         pass
 
     plain = (int, float, bool, complex, list, tuple, type(None), str, np.ndarray, np.memmap, np.float32, np.int8)
-    assert {kind: manner_of(kind) for kind in plain} == dict.fromkeys(plain, Manner.PLAIN)
-    assert manner_of(Mine) is Manner.ASKED
-    assert manner_of(np.matrix) is manner_of(Named) is manner_of(np.ma.MaskedArray) is Manner.KEPT
+    assert {kind: operand_protocol(kind) for kind in plain} == dict.fromkeys(plain, OperandProtocol.CONVERT)
+    assert operand_protocol(Mine) is OperandProtocol.OVERRIDES
+    assert (
+        operand_protocol(np.matrix)
+        is operand_protocol(Named)
+        is operand_protocol(np.ma.MaskedArray)
+        is OperandProtocol.SUBCLASS
+    )
 
 
 @pytest.mark.parametrize(

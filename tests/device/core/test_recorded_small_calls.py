@@ -9,7 +9,7 @@ import pytest
 
 import clarray
 from clarray._core import small_calls, small_indexing
-from clarray._core.small_operands import serves
+from clarray._core.small_operands import supports_small_calls
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import capture, current_device
 from clarray._engine.speedups import core
@@ -17,7 +17,9 @@ from clarray._engine.speedups import core
 pytestmark = [
     pytest.mark.kernels_alone,
     pytest.mark.skipif(core is None, reason="nothing is recorded without the core"),
-    pytest.mark.skipif(not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"),
+    pytest.mark.skipif(
+        not supports_small_calls(current_device()), reason="there are small calls on CPUs only, of all dtypes"
+    ),
 ]
 
 # Statements that NumPy computes until the core has recorded their launches.
@@ -51,7 +53,7 @@ def test_what_is_recorded_is_numpys_until_then(statement: str, monkeypatch: pyte
     monkeypatch.setattr(capture, "OFTEN", 8)
     by_numpy: list[int] = []
     for module in (small_calls, small_indexing):
-        for name in ("computed", "overwrite"):
+        for name in ("compute_on_host", "overwrite"):
             monkeypatch.setattr(module, name, _noting(getattr(module, name), by_numpy))
     host = np.random.default_rng(0).random(20, np.float32)
     values = {"x": host, "y": host[::-1].copy(), "z": host.copy(), "m": host > 0.5}

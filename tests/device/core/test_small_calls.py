@@ -12,7 +12,7 @@ import pytest
 import clarray
 from clarray import DeviceArray
 from clarray._api.small_functions import FUNCTIONS, METHODS, WRITES, WRITING_METHODS
-from clarray._core.small_operands import MOST, serves
+from clarray._core.small_operands import MAX_ELEMENTS, supports_small_calls
 from clarray._engine.launch.first_calls import kernels_only, setting
 from clarray._engine.runtime import current_device
 
@@ -21,7 +21,9 @@ from ..conftest import check_same, outcome
 pytestmark = [
     pytest.mark.kernels_alone,
     pytest.mark.usefixtures("quick_builds"),
-    pytest.mark.skipif(not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"),
+    pytest.mark.skipif(
+        not supports_small_calls(current_device()), reason="there are small calls on CPUs only, of all dtypes"
+    ),
 ]
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "contiguous": lambda x: x,
@@ -460,7 +462,7 @@ def test_threads() -> None:
 
 
 def test_the_limit_bounds_what_is_counted() -> None:
-    assert 1 << 10 <= MOST <= 1 << 20
+    assert 1 << 10 <= MAX_ELEMENTS <= 1 << 20
 
 
 NOTHING = {  # a view without elements begins at one that is not there

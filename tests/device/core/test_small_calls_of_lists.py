@@ -9,7 +9,7 @@ import pytest
 
 import clarray
 from clarray._api.small_functions import FUNCTIONS
-from clarray._core.small_operands import serves
+from clarray._core.small_operands import supports_small_calls
 from clarray._engine.launch.first_calls import kernels_only
 from clarray._engine.runtime import current_device
 
@@ -20,7 +20,9 @@ __all__ = ["small"]  # a fixture
 
 pytestmark = [
     pytest.mark.kernels_alone,
-    pytest.mark.skipif(not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"),
+    pytest.mark.skipif(
+        not supports_small_calls(current_device()), reason="there are small calls on CPUs only, of all dtypes"
+    ),
 ]
 
 

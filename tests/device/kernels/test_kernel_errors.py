@@ -13,7 +13,7 @@ import clarray
 from clarray import ElementwiseKernel, ReductionKernel, ScanKernel
 from clarray._engine.ops.snippets import Snippet, parse_parameters
 from clarray._engine.runtime import current_device
-from clarray._numpy.kernels.arguments import _told
+from clarray._numpy.kernels.arguments import _format_diagnostics
 
 F = np.dtype(np.float32)
 
@@ -204,23 +204,23 @@ def test_a_compiler_that_heeds_no_line_directive() -> None:
         f"<kernel>:{number}:7: warning: implicit declaration of function 'g' is invalid in OpenCL\n"
         f"<kernel>:{number}:7: warning: of no matter\n<kernel>:1:1: note: nor this"
     )
-    told = _told(log, source, snippet)
+    told = _format_diagnostics(log, source, snippet)
     assert told.splitlines()[::3] == [
         "bad, line 2: use of undeclared identifier 'w'",
         "bad, line 2: implicit declaration of function 'g' is invalid in OpenCL",
     ]
-    assert "whole log" in _told("whole log", source, snippet)
+    assert "whole log" in _format_diagnostics("whole log", source, snippet)
 
 
 def test_a_linker_that_names_no_line() -> None:
     snippet = Snippet(name="bad", text="float q;\nz = x + missing(x)", inputs=(), outputs=(), types=(), preamble="")
-    told = _told("ptxas fatal   : Unresolved extern function 'missing'", "", snippet)
+    told = _format_diagnostics("ptxas fatal   : Unresolved extern function 'missing'", "", snippet)
     assert told.splitlines() == [
         "bad, line 2: ptxas fatal   : Unresolved extern function 'missing'",
         "  z = x + missing(x)",
         "          ^",
     ]
-    assert "extern function 'elsewhere'" in _told("Unresolved extern function 'elsewhere'", "", snippet)
+    assert "extern function 'elsewhere'" in _format_diagnostics("Unresolved extern function 'elsewhere'", "", snippet)
 
 
 def test_nothing_else_is_printed() -> None:

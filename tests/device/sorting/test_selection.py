@@ -63,7 +63,7 @@ def test_places_of_every_dtype(char: str, few: int) -> None:
         for name, x in lines(np.dtype(char)).items():
             places = np.unique(RNG.integers(0, 500, 4))
             for line in (clarray.array(x), clarray.array(np.repeat(x, 2))[::2], clarray.array(x[::-1])[::-1]):
-                found = selection.elements_at(line, places)
+                found = selection.select_positions(line, places)
                 assert found.dtype == x.dtype
                 np.testing.assert_array_equal(found.get(), np.sort(x)[places], err_msg=name)
             for k in (0, 499, -1, *places.tolist()):

@@ -20,7 +20,7 @@ from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import CPU
-from clarray._numpy.sorting.uniques import table_of
+from clarray._numpy.sorting.uniques import range_table
 
 from ..conftest import by_dtype, policy_changed, policy_in_force
 
@@ -126,7 +126,7 @@ def test_tables(policy: str, dtype: str, size: int) -> None:
         array = clarray.array(x)[view]
         values, counts = np.unique(x[view], return_counts=True)
         for counted in (False, True):
-            table = table_of(array, counted)
+            table = range_table(array, counted)
             if table is None:
                 assert counted
                 assert dtype == "uint16"  # more counts than local memory holds
@@ -142,7 +142,7 @@ def test_tables(policy: str, dtype: str, size: int) -> None:
 def test_the_widest_range_of_a_table(policy: str, low: int, span: int) -> None:
     x = np.full(50, low + 1, np.int32)
     x[[7, 31]] = low, low + span
-    found = table_of(clarray.array(x), False)
+    found = range_table(clarray.array(x), False)
     assert (found is None) == (span >= CPU.unique.few_slots)
     np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))
 
