@@ -48,7 +48,7 @@ ${value.text}
 % endif
 % if once:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void compact_once(${', '.join(params)}, const long n, __global long *restrict counts, __global ${out.storage} *restrict yp) {
+void compact_once(${', '.join(params['compact_once'])}) {
   ${access.prologue(inputs.operands, inputs.prepare)}
   long k = 0;
 % if V == 1:
@@ -75,7 +75,7 @@ ${load_some('j', 'm')}
 }
 % else:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void compact_count(${', '.join(params)}, const long n, __global ulong *restrict flags, __global long *restrict counts) {
+void compact_count(${', '.join(params['compact_count'])}) {
   ${words()}
   long total = 0;
   for (long w = first; w < last; ++w) {
@@ -114,8 +114,7 @@ ${load_some('j', 'm')}
   counts[group] = total;
 }
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void compact_write(${', '.join(params)}, const long n, __global const ulong *restrict flags, __global const long *restrict counts,
-    __global const ulong *restrict places, __global ${out.storage} *restrict yp) {
+void compact_write(${', '.join(params['compact_write'])}) {
   ${words()}
   long k = 0;
   for (long g = 0; g < group; ++g) k += counts[g];

@@ -180,7 +180,7 @@ HELPER void device_write(volatile __global ulong *p, const ulong v) { *p = v; }
 HELPER ulong heard(const ulong word, const ulong epoch) { return (word >> ${64 - epoch_bits}) == epoch ? word & ${hex((1 << (64 - epoch_bits)) - 1)}UL : 0; }
 HELPER ulong published_as(const ulong count, const ulong kind, const ulong epoch) { return epoch << ${64 - epoch_bits} | count << 2 | kind; }
 ATTR __kernel __attribute__((reqd_work_group_size(${W}, 1, 1)))
-void compact_once(${', '.join(params)}, const long total, const long tiles, const ulong epoch, __global ulong *published, __global ${out.storage} *restrict yp) {
+void compact_once(${', '.join(params['compact_once'])}) {
   ${start()}
   ${rooms()}
   __local ulong base_of_tile[2];
@@ -265,7 +265,7 @@ void compact_once(${', '.join(params)}, const long total, const long tiles, cons
     }
 </%def>
 ATTR __kernel __attribute__((reqd_work_group_size(${W}, 1, 1)))
-void compact_count(${', '.join(params)}, const long total, __global long *restrict counts) {
+void compact_count(${', '.join(params['compact_count'])}) {
   ${start()}
   __local ulong sums[${W}];
   ${own_tiles()}
@@ -280,7 +280,7 @@ void compact_count(${', '.join(params)}, const long total, __global long *restri
   if (item == 0) counts[group] = (long)sums[0];
 }
 ATTR __kernel __attribute__((reqd_work_group_size(${W}, 1, 1)))
-void compact_write(${', '.join(params)}, const long total, __global const long *restrict counts, __global ${out.storage} *restrict yp) {
+void compact_write(${', '.join(params['compact_write'])}) {
   ${start()}
   ${rooms()}
 % if ptx:

@@ -41,9 +41,9 @@
     q_${n}[(long)part * lines + ${line}] = ${state}.${n};
 % endfor
 </%def>
-<%def name="head(name, more=())">
+<%def name="head(name)">
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void ${name}(${', '.join([*params, *more])}) {
+void ${name}(${', '.join(params[name])}) {
   ${access.prologue(everyone, inputs.prepare)}
 </%def>
 ## From `first` to before `last` of a line, with the state c.
@@ -87,7 +87,7 @@ ${load_partial('j', 'rest')}
 ## what the tile before has published, publishes it in turn, and reads the tile once more. Where nobody tells, it sums up all
 ## tiles before its own, with the same bits.
 <%def name="single()">
-${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'const long tiles', 'const long region'])}
+${head('scan_lookback')}
   const uint asked = (uint)units + (uint)get_num_groups(0) - 1;
   for (uint ticket = next_ticket(tile_state, asked); ticket < (uint)units; ticket = next_ticket(tile_state, asked)) {
     const ${I} line = ticket / tiles, tile = ticket - line * tiles;

@@ -14,9 +14,9 @@
   names = [s.name for s in everyone]
   across = WG // down
 %>
-<%def name="head(name, more=())">
+<%def name="head(name)">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
-void ${name}(${', '.join([*params, *more])}) {
+void ${name}(${', '.join(params[name])}) {
   ${access.prologue(everyone, inputs.prepare)}
   const int t = get_local_id(0);
 </%def>
@@ -84,7 +84,7 @@ ${store_row('i', 'final(c)')}
 </%def>
 <%def name="carry()">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
-void scan_carry(${', '.join(states)}, const long lines, const long parts) {
+void scan_carry(${', '.join(params['scan_carry'])}) {
   for (long line = get_global_id(0); line < lines; line += get_global_size(0)) {
     state_t c = state_identity();
     for (long part = 0; part < parts; ++part) {
@@ -102,7 +102,7 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 </%def>
 ## A tile's words: word k of all its lines, one beside the other.
 <%def name="single()">
-${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'const long tiles', 'const long region'])}
+${head('scan_lookback')}
   __local state_t above_[${WG}];
   __local state_t carry_[${across}];
   __local uint ticket_;

@@ -38,9 +38,9 @@
   vectors = V > 1 and m.plain and m.entering.kind != 'c'
   parked = waves if wave > 1 else WG
 %>
-<%def name="head(name, more=())">
+<%def name="head(name)">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
-void ${name}(${', '.join([*params, *more])}) {
+void ${name}(${', '.join(params[name])}) {
   __local state_t left_[${waves if wave > 1 else 2 * WG}];
   __local ulong2 room_[${-(-WG * max(apart * V * held, m.state_bytes) // 16)}];
   ${access.prologue(everyone, inputs.prepare)}
@@ -250,7 +250,7 @@ ${store_tile()}
 ## One line's parts by a work-group: inclusive by steps of 1, 2, 4 ..., stored one part further.
 <%def name="carry()">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
-void scan_carry(${', '.join(states)}, const long lines, const long parts) {
+void scan_carry(${', '.join(params['scan_carry'])}) {
   __local state_t steps_[${2 * WG}];
   const int t = get_local_id(0);
   for (long line = get_group_id(0); line < lines; line += get_num_groups(0)) {
@@ -371,7 +371,7 @@ ${receive('totals + at * WORDS')}
 </%def>
 ## A work-group per tile, in the order in which the groups start.
 <%def name="single()">
-${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'const long tiles', 'const long region'])}
+${head('scan_lookback')}
   __local state_t parked_[${parked}];
   __local uint ticket_;
   __local int late;

@@ -24,7 +24,7 @@ ${radix.keys(kind)}
 ${radix.elements(kind, form)}
 % for ready in (False, True)[:1 + (form == 'keys')]:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_range${'_keys' * ready}(__global const key_t *restrict xp, const long xo, const long n, __global ulong *restrict found) {
+void radix_range${'_keys' * ready}(${', '.join(params['radix_range' + ('_keys' * ready)])}) {
   ${chunk()}
   __global const key_t *restrict x = xp + xo;
   key_t low[16], high[16];
@@ -51,7 +51,7 @@ void radix_range${'_keys' * ready}(__global const key_t *restrict xp, const long
 }
 % if form == 'keys':
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_count${'_keys' * ready}(__global const key_t *restrict xp, const long xo, const long n, const ulong lowest, const int shift, const long cells, __global ${counter} *restrict counts) {
+void radix_count${'_keys' * ready}(${', '.join(params['radix_count' + ('_keys' * ready)])}) {
   ${chunk()}
   __global const key_t *restrict x = xp + xo;
   __global ${counter} *restrict c = counts + group * 2 * cells, *restrict o = c + cells;
@@ -69,13 +69,13 @@ void radix_count${'_keys' * ready}(__global const key_t *restrict xp, const long
 }
 ## Keys here and there: what to expect.
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_probe${'_keys' * ready}(__global const key_t *restrict xp, const long xo, const long step, const int count, __global key_t *restrict found) {
+void radix_probe${'_keys' * ready}(${', '.join(params['radix_probe' + ('_keys' * ready)])}) {
   __global const key_t *restrict x = xp + xo;
   for (int i = 0; i < count; ++i) found[i] = ${load(ready, 'i * step')};
 }
 ## Count a few known keys, each in a cell of its own; the last counter is not 0 if there are others.
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_known${'_keys' * ready}(__global const key_t *restrict xp, const long xo, const long n, const ulong lowest, const int shift, const long cells, __global const uchar *restrict slot_of, __global const key_t *restrict known, __global ${counter} *restrict counts) {
+void radix_known${'_keys' * ready}(${', '.join(params['radix_known' + ('_keys' * ready)])}) {
   ${chunk()}
   __global const key_t *restrict x = xp + xo;
   const key_t low = (key_t)lowest, last_cell = (key_t)(cells - 1);
@@ -103,7 +103,7 @@ void radix_known${'_keys' * ready}(__global const key_t *restrict xp, const long
   counts[group * ${few + 1} + ${few}] = others != 0;
 }
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_split${'_keys' * ready}(__global const key_t *restrict xp, const long xo, const long n, const ulong lowest, const int shift, const long buckets, __global const ushort *restrict bucket_of, __global const long *restrict places, __global key_t *restrict y) {
+void radix_split${'_keys' * ready}(${', '.join(params['radix_split' + ('_keys' * ready)])}) {
   ${chunk()}
   __global const key_t *restrict x = xp + xo;
   const key_t low = (key_t)lowest;
@@ -128,7 +128,7 @@ void radix_split${'_keys' * ready}(__global const key_t *restrict xp, const long
 % endfor
 % if form == 'keys':
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_fill(__global const long *restrict ends, __global const ulong *restrict values, const long cells, const long n, __global key_t *restrict y, const long yo) {
+void radix_fill(${', '.join(params['radix_fill'])}) {
   ${chunk()}
   if (first == last) return;
   long a = 0, b = cells - 1;
@@ -164,7 +164,7 @@ void radix_fill(__global const long *restrict ends, __global const ulong *restri
     }
 </%def>
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_bucket(__global const long *restrict spans, __global key_t *xs, __global key_t *ys, const long yo) {
+void radix_bucket(${', '.join(params['radix_bucket'])}) {
   const long start = spans[2 * get_group_id(0)];
   const ${counter} m = spans[2 * get_group_id(0) + 1];
   __global key_t *a = xs + start, *b = ys + yo + start, *y = b;
@@ -211,7 +211,7 @@ void radix_bucket(__global const long *restrict spans, __global key_t *xs, __glo
 <% suffix = 'f' * entering + 'l' * leaving or 'm'; item = 'key_t' if entering else 'elem_t' %>
 % if not leaving:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_tally_${'f' if entering else 'm'}(__global const ${item} *restrict xp, const long xo, const long n, const ulong lowest, const int shift, __global ${counter} *restrict counts) {
+void radix_tally_${'f' if entering else 'm'}(${', '.join(params['radix_tally_' + ('f' if entering else 'm')])}) {
   ${chunk()}
   __global const ${item} *restrict x = xp + xo;
   ${counter} c[2][${size}];
@@ -227,7 +227,7 @@ void radix_tally_${'f' if entering else 'm'}(__global const ${item} *restrict xp
 }
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_move_${suffix}(__global const ${item} *restrict xp, const long xo, const long n, const ulong lowest, const int shift, __global const ${counter} *restrict counts, __global ${'long' if leaving else 'elem_t'} *restrict y) {
+void radix_move_${suffix}(${', '.join(params['radix_move_' + suffix])}) {
   ${chunk()}
   __global const ${item} *restrict x = xp + xo;
   ${counter} place[${size}];

@@ -10,7 +10,7 @@ ${radix.keys(kind)}
 #define ENTER(x) ${'rank_of(key_of(x))' if pairs else 'key_of(x)'}
 % if short:
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_groups(__global const key_t *restrict xp, const long xo, const long lines, const long n, __global ${out} *restrict y) {
+void radix_groups(${', '.join(params)}) {
   __local key_t keys[${p.work_group}];
   const int t = get_local_id(0), m = (int)n, beside = ${p.work_group} / m, own = t / m, i = t % m;
   for (long first = get_group_id(0) * (long)beside; first < lines; first += get_num_groups(0) * (long)beside) {
@@ -30,7 +30,7 @@ void radix_groups(__global const key_t *restrict xp, const long xo, const long l
 % else:
 ${tiles.lanes(p)}
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_groups(__global const key_t *restrict xp, const long xo, const long lines, const long n, __global ${out} *restrict yp) {
+void radix_groups(${', '.join(params)}) {
   ${tiles.places(p, items, widest, apart)}
   const uint m = (uint)n;
   for (long line = get_group_id(0); line < lines; line += get_num_groups(0)) {

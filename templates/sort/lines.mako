@@ -15,7 +15,7 @@
 ${radix.keys(kind)}
 ${radix.elements(kind, form)}
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_lines(__global const key_t *restrict xp, const long xo, const long lines, const long n, __global ${out} *restrict yp, __global elem_t *restrict scratch) {
+void radix_lines(${', '.join(params)}) {
   const long group = get_group_id(0), groups = get_num_groups(0);
   const long first = lines / groups * group + min(group, lines % groups);
   const long last = first + lines / groups + (group < lines % groups);

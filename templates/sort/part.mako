@@ -4,7 +4,7 @@
 typedef ${kind.type} key_t;
 #define NUMBER(x) (((x) & (key_t)~(key_t)${kind.sign}) <= (key_t)${kind.infinity})
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
-void radix_part(__global const key_t *restrict x, const long xo, ${'__global const long *restrict at, ' if part else ''}__global ${'uchar' if part == 2 else 'key_t'} *restrict y, const long total) {
+void radix_part(${', '.join(params)}) {
   ${lines.units('i', 'total', policy)}
     const long j = 2 * (xo + ${'at[i]' if part else 'i'});
 % if part == 2:

@@ -1,6 +1,6 @@
 ## Elements of lines in the order of positions along them: y[line, i] = x[line, at[line, i]].
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
-void radix_pick(__global const ${word} *restrict x, const long xo, __global const long *restrict at, __global ${word} *restrict y, const long total, const long n) {
+void radix_pick(${', '.join(params)}) {
 <%namespace name="lines" file="/lib/lines.mako"/>
   ${lines.units('i', 'total', policy)}
     y[i] = x[xo + i / n * n + at[i]];

@@ -20,7 +20,7 @@ HELPER uint digit(__global const key_t *x, const int pass) {
 HELPER uint digit(__global const key_t *x, const int pass) { return (uint)(rank_of(key_of(*x)) >> (8 * pass)) & 255; }
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void radix_twin(__global const key_t *xp, const long xo, const long lines, const long n, __global long *yp, __global long *scratch) {
+void radix_twin(${', '.join(params)}) {
   for (long line = get_group_id(0); line < lines; line += get_num_groups(0)) {
     __global const key_t *x = xp + (xo + line * n) * ${parts};
     __global long *a = yp + line * n, *b = scratch + line * n;

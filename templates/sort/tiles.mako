@@ -24,7 +24,7 @@ ${tiles.words(p, state)}
 #define ENTER(x) ${'rank_of(key_of(x))' if pairs else 'key_of(x)'}
 % if p.look_back:
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_digits(__global const key_t *restrict xp, const long xo, const long n, __global ${state} *restrict found, __global ${state} *restrict states, const long words) {
+void radix_digits(${', '.join(params['radix_digits'])}) {
   __local uint counts[${passes * size}];
   const uint t = get_local_id(0);
   __global const key_t *restrict x = xp + xo;
@@ -65,7 +65,7 @@ void radix_digits(__global const key_t *restrict xp, const long xo, const long n
 % endif
 ## Sums of what comes before, for each pass; `found` has `parts` tables, and is zeros again afterwards.
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_starts(__global ${state} *restrict found, __global ${state} *restrict starts, __global uint *restrict tickets, const int rounds, const int parts) {
+void radix_starts(${', '.join(params['radix_starts'])}) {
   __local ${state} sums[${size}];
   const uint t = get_local_id(0);
   for (int q = 0; q < rounds; ++q) {
@@ -92,7 +92,7 @@ void radix_starts(__global ${state} *restrict found, __global ${state} *restrict
 % if not p.look_back:
 % for entering in (True, False)[:passes]:
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_tally_${'f' if entering else 'm'}(__global const key_t *restrict xp, const long xo, const long n, const int shift, __global ${state} *restrict table, const long all) {
+void radix_tally_${'f' if entering else 'm'}(${', '.join(params['radix_tally_' + ('f' if entering else 'm')])}) {
   __local uint counts[${size}];
   const uint t = get_local_id(0);
   __global const key_t *restrict x = xp + xo;
@@ -109,7 +109,7 @@ void radix_tally_${'f' if entering else 'm'}(__global const key_t *restrict xp, 
 % endfor
 ## A work-group takes the row of a digit: every count becomes the sum of those before it, `found` has the whole sum.
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_rows(__global ${state} *restrict table, const long all, __global ${state} *restrict found) {
+void radix_rows(${', '.join(params['radix_rows'])}) {
   __local ${state} sums[${p.work_group}];
   const uint t = get_local_id(0);
   __global ${state} *restrict row = table + get_group_id(0) * all;
@@ -136,10 +136,9 @@ void radix_rows(__global ${state} *restrict table, const long all, __global ${st
   entering, leaving = 'f' in suffix, 'l' in suffix
   position_in = ('long' if given else '') if entering else position
   position_out = 'long' if leaving else position
-  carried = [f'__global const {position_in} *restrict from'] * bool(pairs and position_in) + [f'__global {position_out} *restrict to'] * pairs
 %>
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
-void radix_pass_${suffix}(__global const key_t *restrict xp, const long xo, __global key_t *restrict y, const long n, const int shift, __global const ${state} *restrict starts, __global ${state} *restrict states, __global uint *restrict tickets, const int number, const long all${''.join(', ' + c for c in carried)}) {
+void radix_pass_${suffix}(${', '.join(params['radix_pass_' + suffix])}) {
   ${tiles.places(p, items, widest, apart)}
   __local ${state} bases[${size}];
   __global const key_t *restrict x = xp + xo;

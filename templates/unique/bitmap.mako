@@ -45,9 +45,9 @@ for (int step_ = 1; step_ < ${size}; step_ <<= 1) {
 </%def>
 ## Count the digits of keys: the highest one of values, or the second one of keys that lie by the first. Of those, a
 ## tile's all have one first digit, but where a place ends: there keys are counted one by one.
-<%def name="tally(name, type, key, level)">
+<%def name="tally(name, key, level)">
 KERNEL
-void ${name}(__global const ${type} *restrict x, const long xo, const uint n, __global uint *restrict found) {
+void ${name}(${', '.join(params[name])}) {
   __local uint counts[256];
   const int item = get_local_id(0);
   x += xo;
@@ -79,11 +79,11 @@ void ${name}(__global const ${type} *restrict x, const long xo, const uint n, __
   for (int s = item; s < 256; s += ${wg}) if (counts[s]) atomic_add(found + main_ * 256 + s, counts[s]);
 }
 </%def>
-${tally('bitmap_tally', lane, lambda x: f'key_of({x})', 1)}
-${tally('bitmap_next_tally', 'uint', lambda x: x, 2)}
+${tally('bitmap_tally', lambda x: f'key_of({x})', 1)}
+${tally('bitmap_next_tally', lambda x: x, 2)}
 ## From counts to starts: a work-group for the second digits of one place, which begins where the place before ends.
 KERNEL
-void bitmap_starts(__global const uint *ends, __global uint *found) {
+void bitmap_starts(${', '.join(params['bitmap_starts'])}) {
   __local uint sums[256];
   const int item = get_local_id(0);
   const uint group = get_group_id(0), first = group ? ends[group - 1] : 0;
@@ -94,9 +94,9 @@ ${before('sums', 256)}
   for (int s = item; s < 256; s += ${wg}) found[s] = first + (s ? sums[s - 1] : 0);
 }
 ## Move keys to their places: by runs, which are put together in local memory.
-<%def name="split(name, type, key, level)">
+<%def name="split(name, key, level)">
 KERNEL
-void ${name}(__global const ${type} *restrict x, const long xo, const uint n, __global uint *restrict places, __global uint *restrict keys) {
+void ${name}(${', '.join(params[name])}) {
   __local uint counts[256], starts[256], staged[${tile}];
   const int item = get_local_id(0);
   const ulong tile = (ulong)get_group_id(0) * ${tile};
@@ -148,12 +148,12 @@ ${before('counts', 256)}
   }
 }
 </%def>
-${split('bitmap_split', lane, lambda x: f'key_of({x})', 1)}
-${split('bitmap_next_split', 'uint', lambda x: x, 2)}
+${split('bitmap_split', lambda x: f'key_of({x})', 1)}
+${split('bitmap_next_split', lambda x: x, 2)}
 ## Set the bits of a tile's keys in a window of the map in local memory, from the place of the first key on, and then
 ## those of the window in the map; a key beyond the window its own.
 KERNEL
-void bitmap_set(__global const uint *restrict keys, const uint n, __global uint *map) {
+void bitmap_set(${', '.join(params['bitmap_set'])}) {
   __local uint near[${window}];
   const int item = get_local_id(0);
   const ulong tile = (ulong)get_group_id(0) * ${tile};
@@ -178,11 +178,11 @@ void bitmap_set(__global const uint *restrict keys, const uint n, __global uint 
   }
 }
 KERNEL
-void bitmap_clear(__global uint4 *map, const long n) {
+void bitmap_clear(${', '.join(params['bitmap_clear'])}) {
   for (long i = get_global_id(0); i < n; i += get_global_size(0)) map[i] = (uint4)(0);
 }
 KERNEL
-void bitmap_count(__global const uint *restrict map, __global uint *restrict found) {
+void bitmap_count(${', '.join(params['bitmap_count'])}) {
   __local uint sum;
   const int item = get_local_id(0);
   if (item == 0) sum = 0;
@@ -195,7 +195,7 @@ void bitmap_count(__global const uint *restrict map, __global uint *restrict fou
   if (item == 0) found[get_group_id(0)] = sum;
 }
 KERNEL
-void bitmap_write(__global const uint *restrict map, __global const long *restrict starts, __global ${lane} *restrict y) {
+void bitmap_write(${', '.join(params['bitmap_write'])}) {
   __local uint sums[${wg}];
   const int item = get_local_id(0);
   map += (ulong)get_group_id(0) * ${chunk};

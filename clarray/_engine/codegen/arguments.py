@@ -1,4 +1,11 @@
-"""The arguments of a kernel: each by itself, or its numbers in one structure, which is the last of them.
+"""The arguments of a kernel: declared once as named fields, rendered into its signature, and filled by name.
+
+    fields = Fields(("inputs", ["__global const float *x0p", "const long x0o"]), "__global float *yp", "const long n")
+    fields.declared                                     the declarations, for the kernel's signature
+    fields.kinds                                        how the runtime takes each: buffer, int64, buffer, int64
+    fields.fill(inputs=[x, 0], yp=y, n=100)             the values in that order
+
+A signature has each argument by itself, or its numbers in one structure, which is the last argument:
 
     kernel(buffer, number, buffer, number)         kernel(buffer, buffer, struct {number, number})
 
@@ -7,8 +14,9 @@ Where a runtime copies each argument of a launch by itself, a structure costs no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from clarray._engine.together import TOGETHER, in_order
 
@@ -18,6 +26,145 @@ from clarray._engine.together import TOGETHER, in_order
 # for 7.6. Intel's runtime, busy machine: stencil 8.3 for 8.6, `x @ y` 5.1 for 5.5. NVIDIA H200: stencil 10.7 for 11.3,
 # `A @ x` of 40 x 40 6.0 for 6.8, `x @ y` 6.2 for 6.6; not used there before all tests have run so.
 _MANY = 9
+
+# How the runtime takes a number of a C type, by the name of a NumPy scalar type.
+_NUMBERS = {
+    "char": "int8",
+    "uchar": "uint8",
+    "short": "int16",
+    "ushort": "uint16",
+    "int": "int32",
+    "uint": "uint32",
+    "long": "int64",
+    "ulong": "uint64",
+    "float": "float32",
+    "double": "float64",
+}
+
+Group = tuple[str, Iterable[str]]
+_ALONE = -1  # the length of a field that is no group's
+
+
+class Field(NamedTuple):
+    """One argument of a kernel.
+
+    Parameters
+    ----------
+    name : str
+        In C.
+    declared : str
+        Its declaration, such as ``const long n``.
+    kind : str
+        ``'buffer'``, or the name of a NumPy scalar type.
+    """
+
+    name: str
+    declared: str
+    kind: str
+
+
+class Fields:
+    """The arguments of a kernel in order, each with its name and C type.
+
+    Parameters
+    ----------
+    *parts : str or (str, iterable of str)
+        C declarations. A group is a name and the declarations of a run of fields. A launch fills it by the group's name
+        with a sequence of that length. The group of ``y_s0, y_s1`` is named ``y_s``.
+    types : mapping of str to str, optional
+        C types behind the names that a template defines, such as ``{"R": "float"}``. A buffer needs none.
+
+    Raises
+    ------
+    ValueError
+        A name is declared twice, or a type is unknown.
+
+    Examples
+    --------
+    >>> fields = Fields("__global float *yp", "const long n", ("k", numbers("int", ["k0", "k1"])))
+    >>> fields.kinds
+    ('buffer', 'int64', 'int32', 'int32')
+    >>> fields.fill(n=6, k=[2, 3], yp="buffer")
+    ['buffer', 6, 2, 3]
+    """
+
+    __slots__ = ("_lengths", "declared", "kinds", "names")
+
+    def __init__(self, *parts: str | Group, types: Mapping[str, str] | None = None) -> None:
+        fields: list[Field] = []
+        self._lengths: dict[str, int] = {}
+        keys: list[str] = []
+        for part in parts:
+            declarations = [part] if isinstance(part, str) else list(part[1])
+            run = [_field(each, types or {}) for each in declarations]
+            key, length = (run[0].name, _ALONE) if isinstance(part, str) else (part[0], len(run))
+            keys.append(key)
+            self._lengths[key] = length
+            fields += run
+        self.names = tuple([field.name for field in fields])
+        self.declared = tuple([field.declared for field in fields])
+        self.kinds = tuple([field.kind for field in fields])
+        for names in (self.names, keys):
+            twice = [name for name, count in Counter(names).items() if count > 1]
+            if twice:
+                raise ValueError(f"declared twice: {', '.join(twice)}")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names that `fill` takes: of the groups, and of the fields in none."""
+        return tuple(self._lengths)
+
+    def fill(self, **values: Any) -> list[Any]:
+        """Return the values in the order of the declarations.
+
+        Raises
+        ------
+        TypeError
+            A name is missing or unknown, or a group has another length.
+        """
+        lengths = self._lengths
+        if len(values) != len(lengths):
+            raise self._mismatch(values)
+        args: list[Any] = []
+        try:
+            for key, length in lengths.items():
+                if length == _ALONE:
+                    args.append(values[key])
+                    continue
+                end = len(args) + length
+                args += values[key]
+                if len(args) != end:
+                    raise TypeError(f"{key} has {length} fields, not {len(args) - end + length}")
+        except KeyError:
+            raise self._mismatch(values) from None
+        return args
+
+    def _mismatch(self, values: Mapping[str, Any]) -> TypeError:
+        missing = [key for key in self._lengths if key not in values]
+        unknown = [key for key in values if key not in self._lengths]
+        return TypeError(f"arguments that are missing: {missing}, that the kernel does not have: {unknown}")
+
+
+def _field(declared: str, types: Mapping[str, str]) -> Field:
+    """Parse a declaration: the last word is the name, and a pointer is a buffer."""
+    before, _, name = declared.replace("*", "* ").rpartition(" ")
+    if "*" in before:
+        return Field(name, declared, "buffer")
+    word = before.removeprefix("const ").strip()
+    kind = _NUMBERS.get(types.get(word, word))
+    if kind is None:
+        raise ValueError(f"{declared!r}: a number of an unknown type")
+    return Field(name, declared, kind)
+
+
+def numbers(ctype: str, names: Iterable[str]) -> list[str]:
+    """Declare numbers of one C type."""
+    return [f"const {ctype} {name}" for name in names]
+
+
+def axes(ctype: str, prefix: str, rank: int) -> Group:
+    """Declare a group of one number for each axis: ``k0, k1, ...`` is the group ``k``."""
+    return prefix, numbers(ctype, [f"{prefix}{axis}" for axis in range(rank)])
 
 
 class Arguments(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clarray._engine.codegen.arguments import Fields
 from clarray._engine.ops.ctype import Dialect
 from clarray._engine.ops.helpers import helpers_in
 from clarray._engine.ops.snippets import functions_in
@@ -15,11 +16,17 @@ if TYPE_CHECKING:
 
 
 class Source(NamedTuple):
-    """A kernel's name and text, and the types of its arguments in order."""
+    """A kernel's name and text, the types of its arguments in order, and their names if launches fill them by name."""
 
     name: str
     text: str
     arg_types: tuple[str, ...]
+    fields: Fields | None = None
+
+    @classmethod
+    def of(cls, name: str, text: str, fields: Fields) -> Source:
+        """Return the source of a kernel with these fields as its arguments."""
+        return cls(name, text, fields.kinds, fields)
 
 
 def make_dialect(capabilities: Capabilities, width: int) -> Dialect:

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from weakref import WeakValueDictionary
 
+from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import Known, Node
 from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
-from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices, profiling
+from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices, profiling
 from clarray._engine.runtime.cache import cache_of
 from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import core
@@ -30,7 +31,7 @@ NOT_OPTIMIZED = ("-cl-opt-disable",)
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
-Sources = tuple[str, Mapping[str, Sequence[str]]]  # a program's text, and the types of its kernels' arguments
+Sources = tuple[str, Mapping[str, Fields]]  # a program's text, and its kernels' arguments
 
 
 class Launch(NamedTuple):
@@ -88,10 +89,16 @@ class KernelCache:
 
     def kernel(self, source: Source) -> Kernel:
         """The kernel of a source; equal sources share one program."""
-        return self.kernels(source.text, {source.name: source.arg_types})[source.name]
+        found = self._program(source.text, {source.name: source.arg_types}).kernel(source.name)
+        return found if source.fields is None else _filled_by(found, source.fields)
 
-    def kernels(self, text: str, arg_types: Mapping[str, Sequence[str]]) -> dict[str, Kernel]:
+    def kernels(self, text: str, fields: Mapping[str, Fields]) -> dict[str, Kernel]:
         """The kernels of one program, by name."""
+        program = self._program(text, {name: each.kinds for name, each in fields.items()})
+        return {name: _filled_by(program.kernel(name), each) for name, each in fields.items()}
+
+    def _program(self, text: str, arg_types: Mapping[str, Sequence[str]]) -> Program:
+        """Make the program of a text, or get it."""
         if not self.capabilities.fp64 and re.search(_DOUBLE, text):
             # a loop that another device has used, found without asking this one
             raise TypeError(
@@ -100,8 +107,7 @@ class KernelCache:
             )
         if len(self.device.sources) >= self._most_programs:
             self._make_room()
-        program = self.device.program(text, arg_types, () if self.policies.optimized else NOT_OPTIMIZED)
-        return {name: program.kernel(name) for name in arg_types}
+        return self.device.program(text, arg_types, () if self.policies.optimized else NOT_OPTIMIZED)
 
     def value_for(self, key: Hashable, make: Callable[[*Args], Value], *args: *Args) -> Value:
         """What was prepared under a key, made by ``make(*args)`` where there is nothing yet.
@@ -195,6 +201,12 @@ class KernelCache:
             self.prepared.clear()
         self.prepared[key] = value
         return value
+
+
+def _filled_by(kernel: Kernel, fields: Fields) -> Kernel:
+    """Have the launches of a kernel give its arguments by name."""
+    kernel.arguments = fields.fill
+    return kernel
 
 
 def _since(moment: float, times: dict[int, float]) -> dict[int, float]:

@@ -54,6 +54,11 @@ class Operands:
         return [n for n in self.nodes if n.op is not CONST]
 
     @property
+    def names(self) -> list[str]:
+        """The names in C of the inputs that have a place in an array."""
+        return [f"x{number}" for number, n in enumerate(self.nodes) if n.op is not CONST]
+
+    @property
     def nbytes(self) -> int:
         """Bytes the inputs hold, each element counted once."""
         return sum([n.size * n.dtype.itemsize for n in self.nodes if n.memory is not None])

@@ -156,9 +156,27 @@ def _limit_queue(device: Device, nbytes: int) -> None:
 
 
 class Kernel:
-    """One kernel of a program; made by `Program.kernel`."""
+    """One kernel of a program; made by `Program.kernel`.
 
-    __slots__ = ("name", "code", "_device", "_program", "_main", "_inline", "_note", "_made", "__weakref__")
+    Attributes
+    ----------
+    arguments : callable
+        Takes the arguments by name and returns them in the kernel's order. Set by whoever declared them.
+    """
+
+    __slots__ = (
+        "name",
+        "arguments",
+        "code",
+        "_device",
+        "_program",
+        "_main",
+        "_inline",
+        "_note",
+        "_made",
+        "__weakref__",
+    )
+    arguments: Callable[..., list[Any]]
 
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import Source
 from clarray._engine.launch import kernel_cache
 from clarray._engine.launch.kernel_cache import KernelCache
@@ -45,19 +47,23 @@ def test_an_error_is_not_kept(cache: KernelCache) -> None:
 
 
 def test_kernels_are_of_the_source_that_was_rendered(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Source("add", "text", ("buffer",))
+    fields = Fields("__global int *yp")
     rendered: list[Any] = []
-    monkeypatch.setattr(KernelCache, "kernels", lambda self, *given: rendered.append(given) or {"add": "kernel"})
+    kernel = SimpleNamespace()
+    program = SimpleNamespace(kernel=lambda name: kernel)
+    monkeypatch.setattr(KernelCache, "_program", lambda self, *given: rendered.append(given) or program)
     for _ in range(2):
-        assert cache.kernel_for("one", lambda: source) == "kernel"  # type: ignore[comparison-overlap]
-        assert cache.kernels_for("all", lambda: ("text", {"add": ("buffer",)})) == {"add": "kernel"}
+        assert cache.kernel_for("one", lambda: Source.of("add", "text", fields)) is kernel
+        assert cache.kernels_for("all", lambda: ("text", {"add": fields})) == {"add": kernel}
     assert rendered == [("text", {"add": ("buffer",)})] * 2
+    assert kernel.arguments(yp=1) == [1]
 
 
 def test_all_is_dropped_where_there_is_too_much(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_cache, "CACHE_LIMIT", 3)
     monkeypatch.setattr(kernel_cache, "KERNEL_LIMIT", 2)
-    monkeypatch.setattr(KernelCache, "kernels", lambda self, *given: {"add": "kernel"})
+    program = SimpleNamespace(kernel=lambda name: "kernel")
+    monkeypatch.setattr(KernelCache, "_program", lambda self, *given: program)
     for number in range(4):
         cache.kernel_for(number, Source, "add", "text", ())
     assert [key for key, _ in cache.rendered] == [2, 3]

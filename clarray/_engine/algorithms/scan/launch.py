@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray._engine.algorithms.scan.launch_parallel import run_parallel
+from clarray._engine.algorithms.scan.launch_parallel import line_arguments, run_parallel
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray._engine.algorithms.scan.source import scan_source
 from clarray._engine.evaluate import materialize_shared
@@ -143,22 +143,15 @@ def _launch(
     axis: int,
     positions: Node | None,
 ) -> Launch:
-    assert target.memory is not None
-    args = operands.arguments(lines.offsets[1:])
+    values = line_arguments(lines, operands, target, value.shape[axis])
     blocks = line_blocks(lines.kept, plan.block)
     units = blocks
-    counts = []
     if positions is not None:
         assert positions.memory is not None
         assert positions.offset == 0
-        args.append(positions.memory.buffer)
         units *= positions.size
-        counts = [positions.size]
-    args += [target.memory.buffer, target.offset + lines.offsets[0], units, blocks, *counts]
-    args += [value.shape[axis], *reversed(lines.kept)]
-    order = [*range(1, len(lines.steps)), 0]
-    for k in order:
-        args += [lines.steps[k], *reversed(lines.strides[k])]
+        values |= {"at": positions.memory.buffer, "segments": positions.size}
+    args = kernel.arguments(units=units, blocks=blocks, **values)
     nbytes = operands.nbytes + target.size * target.dtype.itemsize
     policy = plan.policy
     return Launch(

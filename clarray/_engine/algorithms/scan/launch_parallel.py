@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -106,11 +107,7 @@ def _launch_all(
     length: int,
 ) -> None:
     assert target.memory is not None
-    place = operands.arguments(lines.offsets[1:])
-    place += [target.memory.buffer, target.offset + lines.offsets[0]]
-    numbers = [length, *reversed(lines.kept)]
-    for k in (*range(1, len(lines.steps)), 0):
-        numbers += [lines.steps[k], *reversed(lines.strides[k])]
+    place = line_arguments(lines, operands, target, length)
     read = operands.nbytes
     nbytes = read + target.size * target.dtype.itemsize
     policy = plan.policy
@@ -119,12 +116,15 @@ def _launch_all(
         tile_state = tile_state_of(cache)
         words, region = tile_state_words(plan, lines.kept, way.parts, state_words(monoid))
         memory, epoch = tile_state.next(cache.device, words)
-        args = [*place, way.units, *numbers, memory.buffer, epoch, way.parts, region]
+        kernel = kernels["scan_lookback"]
+        args = kernel.arguments(
+            units=way.units, tile_state=memory.buffer, epoch=epoch, tiles=way.parts, region=region, **place
+        )
         together = min(way.units, cache.units) if policy.chunked else way.units
-        Launch(kernels["scan_lookback"], (together,), local, args, False, nbytes, memory).run()
+        Launch(kernel, (together,), local, args, False, nbytes, memory).run()
         return
     count = target.size // length
-    counts = [way.units, count, way.parts, way.length]
+    counts = {"units": way.units, "lines": count, "parts": way.parts, "length": way.length}
     inline = nbytes <= policy.inline_bytes
     most = cache.units * policy.groups_per_unit if policy.chunked else _MOST_GROUPS
     groups = (min(way.units, most),)
@@ -133,14 +133,26 @@ def _launch_all(
     if way.mode == SPLIT:
         kept = [cache.device.allocate(count * way.parts * d.itemsize) for d in state_dtypes(monoid)]
         buffers = [m.buffer for m in kept]
-        args = [*place, *buffers, *counts, *numbers]
+        args = kernels["scan_reduce"].arguments(states=buffers, **counts, **place)
         Launch(kernels["scan_reduce"], groups, local, args, inline, read, kept).run()
         if not policy.chunked:
             side = plan.work_group if plan.form == COLUMNS else 1
             carriers = (min(-(-count // side), _MOST_GROUPS),)
-            Launch(kernels["scan_carry"], carriers, local, [*buffers, count, way.parts], inline, 0, kept).run()
-    args = [*place, *buffers, *counts, *numbers]
+            args = kernels["scan_carry"].arguments(states=buffers, lines=count, parts=way.parts)
+            Launch(kernels["scan_carry"], carriers, local, args, inline, 0, kept).run()
+    args = kernels["scan_finish"].arguments(states=buffers, **counts, **place)
     Launch(kernels["scan_finish"], groups, local, args, inline, nbytes, kept).run()
+
+
+def line_arguments(lines: Lines, operands: Operands, target: Node, length: int) -> dict[str, Any]:
+    """Return the arguments that place operands, with the extents and strides of their lines, by their names."""
+    assert target.memory is not None
+    found = {"inputs": operands.arguments(lines.offsets[1:]), "yp": target.memory.buffer}
+    found |= {"yo": target.offset + lines.offsets[0], "n": length, "k": lines.kept[::-1]}
+    for name, step, strides in zip(("y", *operands.names), lines.steps, lines.strides, strict=True):
+        found[f"{name}s"] = step
+        found[f"{name}k"] = strides[::-1]
+    return found
 
 
 class TileState:
@@ -212,4 +224,4 @@ def _passes(cache: KernelCache) -> bool:
     return not gave_up and bool((found == np.arange(size).cumsum()).all())
 
 
-__all__ = ["TileState", "tile_state_of", "is_trusted", "run_parallel"]
+__all__ = ["TileState", "is_trusted", "line_arguments", "run_parallel", "tile_state_of"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray._engine.algorithms.scan.plan import COLUMNS, LOOKBACK, SPLIT, ParallelPlan, ScanPlan
+from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -32,30 +33,16 @@ def scan_source(
     entering = converted(value, monoid.entering)
     call = Call("value", entering, inputs)
     out = _placed(operand("y", monoid.out_dtype, "strided", dialect), plan)
-    out_params, out_types = parameters(out, const=False)
     everyone = [*inputs.operands, out]
-    integer = "int32" if plan.index == "int" else "int64"
-    positions = ["__global const long *at"] if plan.segmented else []
-    counts = ["const long segments"] if plan.segmented else []
-    numbers = ["n", *(f"k{a}" for a in range(plan.kept_rank))]
-    for o in everyone:
-        numbers += [f"{o.name}s", *(f"{o.name}k{a}" for a in range(plan.kept_rank))]
-    params = [
-        *inputs.params,
-        *positions,
-        *out_params,
+    fields = Fields(
+        ("inputs", inputs.params),
+        *(["__global const long *at"] if plan.segmented else []),
+        *parameters(out, const=False)[0],
         "const long units",
         "const long blocks",
-        *counts,
-        *(f"const {plan.index} {name}" for name in numbers),
-    ]
-    arg_types = [
-        *inputs.arg_types,
-        *["buffer"] * len(positions),
-        *out_types,
-        *["int64"] * (2 + len(counts)),
-        *[integer] * len(numbers),
-    ]
+        *(["const long segments"] if plan.segmented else []),
+        *_line_fields(plan.index, plan.kept_rank, everyone),
+    )
     body = call.text + render(
         "scan/reference",
         d=dialect,
@@ -69,13 +56,21 @@ def scan_source(
         m=MonoidCode(monoid, dialect, entering.dtype, np.dtype(np.int64)),
         first=_first_state(monoid),
         everyone=everyone,
-        params=params,
+        params=fields.declared,
         rank=plan.kept_rank,
         block=plan.block,
         segmented=plan.segmented,
     )
     text = source(body, dialect, capabilities.function_attribute)
-    return Source("scan", text, tuple(arg_types))
+    return Source.of("scan", text, fields)
+
+
+def _line_fields(index: str, rank: int, operands: Sequence[Operand]) -> list[str | Group]:
+    """Declare the length of the lines, the other extents, and the strides of each operand along them."""
+    parts: list[str | Group] = [f"const {index} n", axes(index, "k", rank)]
+    for o in operands:
+        parts += [f"const {index} {o.name}s", axes(index, f"{o.name}k", rank)]
+    return parts
 
 
 def _first_state(monoid: Monoid) -> list[tuple[str, str]]:
@@ -225,14 +220,14 @@ def entering_dtype(monoid: Monoid) -> np.dtype:
 
 def parallel_source(
     plan: ParallelPlan, monoid: Monoid, value: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> tuple[str, dict[str, tuple[str, ...]]]:
+) -> tuple[str, dict[str, Fields]]:
     """Render the program of a parallel scan over the distinct inputs `nodes`.
 
     Returns
     -------
     text : str
-    arg_types : dict
-        Per kernel.
+    fields : dict
+        The arguments of each kernel.
     """
     chunked, columns = plan.policy.chunked, plan.form == COLUMNS
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
@@ -243,30 +238,10 @@ def parallel_source(
     call = Call("value", entering, inputs)
     out = operand("y", monoid.out_dtype, plan.out_access, dialect, base="yb", aligned=plan.aligned)
     out = replace(out, step="y" + step)
-    out_params, out_types = parameters(out, const=False)
     everyone = [*inputs.operands, out]
-    integer = "int32" if plan.index == "int" else "int64"
     code = ScanCode(monoid, dialect, entering.dtype)
     states = [f"__global {code.lane(d)} *q_{n}" for n, d in code.components]
-    numbers = ["n", *(f"k{a}" for a in range(plan.kept_rank))]
-    for o in everyone:
-        numbers += [f"{o.name}s", *(f"{o.name}k{a}" for a in range(plan.kept_rank))]
-    lookback = plan.mode == LOOKBACK
-    counts = ["units"] if lookback else ["units", "lines", "parts", "length"]
-    params = [
-        *inputs.params,
-        *out_params,
-        *([] if lookback else states),
-        *(f"const long {name}" for name in counts),
-        *(f"const {plan.index} {name}" for name in numbers),
-    ]
-    kinds = (
-        *inputs.arg_types,
-        *out_types,
-        *([] if lookback else ["buffer"] * len(states)),
-        *["int64"] * len(counts),
-        *[integer] * len(numbers),
-    )
+    fields = _parallel_fields(plan, inputs, out, states)
     body = call.text + render(
         "scan/chunks" if chunked else "scan/columns" if columns else "scan/tiles",
         d=dialect,
@@ -280,7 +255,7 @@ def parallel_source(
         m=code,
         first=_first_state(monoid),
         everyone=everyone,
-        params=params,
+        params={name: each.declared for name, each in fields.items()},
         rank=plan.kept_rank,
         form=plan.form,
         mode=plan.mode,
@@ -290,15 +265,24 @@ def parallel_source(
         down=plan.down,
         block=plan.block,
         held=held_bytes(monoid),
-        states=states,
         state_parts=code.state_parts,
     )
     text = source(body, dialect, capabilities.function_attribute)
-    if lookback:
-        return text, {"scan_lookback": (*kinds, "buffer", "uint32", "int64", "int64")}
-    found = {"scan_finish": kinds}
-    if chunked or plan.mode == SPLIT:
-        found["scan_reduce"] = kinds
-    if not chunked and plan.mode == SPLIT:
-        found["scan_carry"] = (*["buffer"] * len(states), "int64", "int64")
-    return text, found
+    return text, fields
+
+
+def _parallel_fields(plan: ParallelPlan, inputs: Inputs, out: Operand, states: list[str]) -> dict[str, Fields]:
+    """Declare the arguments of each kernel of a program."""
+    place: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)[0]]
+    lines = _line_fields(plan.index, plan.kept_rank, [*inputs.operands, out])
+    if plan.mode == LOOKBACK:
+        last = ["__global ulong *tile_state", "const uint epoch", "const long tiles", "const long region"]
+        return {"scan_lookback": Fields(*place, "const long units", *lines, *last)}
+    counts = numbers("long", ["units", "lines", "parts", "length"])
+    finish = Fields(*place, ("states", states), *counts, *lines)
+    found = {"scan_finish": finish}
+    if plan.policy.chunked or plan.mode == SPLIT:
+        found["scan_reduce"] = finish
+    if not plan.policy.chunked and plan.mode == SPLIT:
+        found["scan_carry"] = Fields(("states", states), *numbers("long", ["lines", "parts"]))
+    return found

@@ -36,7 +36,7 @@ def sort_short_rows(
     groups = max(1, min(most, lines, nbytes // policy.chunk_bytes))
     element = itemsize if plan.form == "keys" else 8 if plan.form == "packed" else 16
     scratch = cache.device.allocate(2 * groups * n * element)
-    args = [source.buffer, offset, lines, n, out.buffer, scratch.buffer]
+    args = kernel.arguments(xp=source.buffer, xo=offset, lines=lines, n=n, yp=out.buffer, scratch=scratch.buffer)
     Launch(kernel, (groups,), (1,), args, nbytes <= policy.inline_bytes, nbytes).run()
 
 
@@ -65,7 +65,7 @@ class Line:
         self.policy = cache.policies.sort
         self.counter = "uint" if n < sort.WORD else "ulong"
         self.bits = np.dtype(f"u{kind.bits // 8}")
-        self.args = [source.buffer, offset, n]
+        self.place = {"xp": source.buffer, "xo": offset}
         most = cache.units * self.policy.groups_per_unit
         self.nbytes = n * kind.bits // 8
         self.groups = max(1, min(most, n, self.nbytes // self.policy.chunk_bytes))
@@ -75,14 +75,16 @@ class Line:
         plan = SortPlan(self.kind, form, self.counter, self.policy)
         return self.cache.kernels_for(("sort chunks", plan), chunks_source, plan, self.cache.capabilities)
 
-    def launch(self, kernel: Any, args: list[Any], groups: int = 0) -> None:
+    def launch(self, kernel: Kernel, groups: int = 0, **values: Any) -> None:
+        args = kernel.arguments(**values)
         Launch(kernel, (groups or self.groups,), (1,), args, False, self.nbytes).run()
 
     def range(self, form: str) -> tuple[int, int]:
         """The smallest and the largest key."""
         device = self.cache.device
         found = device.allocate(2 * _WORD * self.groups)
-        self.launch(self.kernels(form)["radix_range" + self.suffix], [*self.args, found.buffer])
+        kernel = self.kernels(form)["radix_range" + self.suffix]
+        self.launch(kernel, n=self.n, found=found.buffer, **self.place)
         host = np.empty((self.groups, 2), np.uint64)
         device.read(found, 0, host)
         return int(host[:, 0].min()), int(host[:, 1].max())
@@ -92,8 +94,8 @@ class Line:
         device = self.cache.device
         host = np.empty(min(self.policy.probe, self.n), self.bits)
         found = device.allocate(host.nbytes)
-        args = [*self.args[:2], self.n // host.size, host.size, found.buffer]
-        self.launch(self.kernels("keys")["radix_probe" + self.suffix], args, 1)
+        kernel = self.kernels("keys")["radix_probe" + self.suffix]
+        self.launch(kernel, 1, step=self.n // host.size, count=host.size, found=found.buffer, **self.place)
         device.read(found, 0, host)
         return np.unique(host)
 
@@ -121,7 +123,8 @@ class Line:
         cells = ((high - low) >> shift) + 1
         counter = np.dtype(np.uint32 if self.counter == "uint" else np.uint64)
         counts = device.allocate(2 * self.groups * cells * counter.itemsize)
-        self.launch(kernels["radix_count" + self.suffix], [*self.args, low, shift, cells, counts.buffer])
+        digits = {"n": n, "lowest": low, "shift": shift, **self.place}
+        self.launch(kernels["radix_count" + self.suffix], cells=cells, counts=counts.buffer, **digits)
         host = np.empty((self.groups, 2, cells), counter)
         device.read(counts, 0, host)
         per_group = host[:, 0]
@@ -133,8 +136,8 @@ class Line:
         scratch = device.allocate(self.nbytes)
         buckets = places.shape[1]
         tables = [device.upload(table) for table in (bucket_of, places)]  # held until launched
-        args = [*self.args, low, shift, buckets, tables[0].buffer, tables[1].buffer, scratch.buffer]
-        self.launch(kernels["radix_split" + self.suffix], args)
+        digits |= {"bucket_of": tables[0].buffer, "places": tables[1].buffer}
+        self.launch(kernels["radix_split" + self.suffix], buckets=buckets, y=scratch.buffer, **digits)
         heavy = spans[:, 1] > max(n // 4, policy.line) if n > 4 * policy.bucket else np.zeros(len(spans), bool)
         for start, length in spans[heavy].tolist():
             part = Line(self.cache, self.kind, scratch, start, length, ready=True)
@@ -142,14 +145,14 @@ class Line:
         spans = np.ascontiguousarray(spans[~heavy])
         if len(spans):
             table = device.upload(spans)
-            args = [table.buffer, scratch.buffer, out.buffer, offset]
-            self.launch(kernels["radix_bucket"], args, len(spans))
+            moved = {"spans": table.buffer, "xs": scratch.buffer, "ys": out.buffer, "yo": offset}
+            self.launch(kernels["radix_bucket"], len(spans), **moved)
 
     def _fill(self, ends: np.ndarray, values: np.ndarray, out: Memory, offset: int) -> None:
         """Write each key up to its end."""
         tables = [self.cache.device.upload(table) for table in (ends.astype(np.int64), values)]
-        args = [tables[0].buffer, tables[1].buffer, len(ends), self.n, out.buffer, offset]
-        self.launch(self.kernels("keys")["radix_fill"], args)
+        place = {"ends": tables[0].buffer, "values": tables[1].buffer, "y": out.buffer, "yo": offset}
+        self.launch(self.kernels("keys")["radix_fill"], cells=len(ends), n=self.n, **place)
 
     def _sort_known(self, some: np.ndarray, out: Memory, offset: int) -> bool:
         """Finish where there are no other keys than `some`."""
@@ -168,8 +171,10 @@ class Line:
         host = np.empty((self.groups, policy.known + 1), counter)
         tables = [device.upload(slot_of), device.upload(known)]
         counts = device.allocate(host.nbytes)
-        args = [*self.args, low, shift, len(slot_of), *(t.buffer for t in tables), counts.buffer]
-        self.launch(self.kernels("keys")["radix_known" + self.suffix], args)
+        digits = {"n": self.n, "lowest": low, "shift": shift, **self.place}
+        digits |= {"slot_of": tables[0].buffer, "known": tables[1].buffer}
+        kernel = self.kernels("keys")["radix_known" + self.suffix]
+        self.launch(kernel, cells=len(slot_of), counts=counts.buffer, **digits)
         device.read(counts, 0, host)
         if host[:, policy.known].any():
             return False
@@ -192,15 +197,15 @@ class Line:
         scratch = [device.allocate(n * element) for _ in range(min(2, passes - 1))]
         itemsize = np.dtype(np.uint32 if self.counter == "uint" else np.uint64).itemsize
         counts = device.allocate(self.groups * itemsize << policy.digit_bits)
-        source = self.args
+        place = self.place
         for number in range(passes):
             first, last = number == 0, number == passes - 1
             target = out if last else scratch[number % 2]
-            head = [*source, low, number * policy.digit_bits, counts.buffer]
-            self.launch(kernels["radix_tally_" + ("f" if first else "m")], head)
+            digit = {"n": n, "lowest": low, "shift": number * policy.digit_bits, "counts": counts.buffer, **place}
+            self.launch(kernels["radix_tally_" + ("f" if first else "m")], **digit)
             suffix = "f" * first + "l" * last or "m"
-            self.launch(kernels["radix_move_" + suffix], [*head, target.buffer])
-            source = [target.buffer, 0, n]
+            self.launch(kernels["radix_move_" + suffix], y=target.buffer, **digit)
+            place = {"xp": target.buffer, "xo": 0}
 
 
 def split_tables(

@@ -20,7 +20,7 @@ def sort_by_groups(
     wanted = -(-lines // (work_group // n)) if plan.short else lines
     itemsize = plan.kind.bits // 8
     nbytes = lines * n * (itemsize + (8 if plan.argsort else itemsize))
-    args = [source.buffer, offset, lines, n, out.buffer]
+    args = kernel.arguments(xp=source.buffer, xo=offset, lines=lines, n=n, out=[out.buffer])
     Launch(kernel, (min(wanted, 1 << 20),), (work_group,), args, False, nbytes).run()
 
 
@@ -71,9 +71,10 @@ class _Passes:
         self._key = ("sort counters", size)
         self.found = cache.take_zeros(self._key, size)  # the pass that reads them leaves them zero
 
-    def launch(self, name: str, groups: int, args: list[Any]) -> None:
+    def launch(self, name: str, groups: int, **values: Any) -> None:
         plan = self.plan
         nbytes = self.n * (plan.kind.bits // 8) * 2
+        args = self.kernels[name].arguments(**values)
         Launch(self.kernels[name], (groups,), (plan.policy.work_group,), args, False, nbytes).run()
 
     def run(self, source: Memory, offset: int, out: Memory, given: Memory | None) -> None:
@@ -88,34 +89,35 @@ class _Passes:
             between.append(allocate(n * (4 if plan.position == "uint" else 8)))
         if plan.policy.look_back:
             words = passes * self.tiles * self.radix
-            args = [source.buffer, offset, n, self.found.buffer, self.states.buffer, words]
-            self.launch("radix_digits", self.parts, args)
+            states = {"found": self.found.buffer, "states": self.states.buffer, "words": words}
+            self.launch("radix_digits", self.parts, xp=source.buffer, xo=offset, n=n, **states)
             parts = 1 if plan.state == "uint" else self.parts
             self._sum(passes, parts)
         place, at, moved = source, offset, given
         for number in range(passes):
             suffix = "f" * (number == 0) + "l" * (number == passes - 1) or "m"
             shift = number * plan.policy.digit_bits
+            digit: dict[str, Any] = {"xp": place.buffer, "xo": at, "n": n, "shift": shift}
             if not plan.policy.look_back:
-                args = [place.buffer, at, n, shift, self.states.buffer, self.tiles]
-                self.launch("radix_tally_" + ("f" if number == 0 else "m"), self.tiles, args)
-                args = [self.states.buffer, self.tiles, self.found.buffer]
-                self.launch("radix_rows", self.radix, args)
+                table = {"table": self.states.buffer, "all": self.tiles}
+                self.launch("radix_tally_" + ("f" if number == 0 else "m"), self.tiles, **digit, **table)
+                self.launch("radix_rows", self.radix, found=self.found.buffer, **table)
                 self._sum(1, 1)
             left = passes - 1 - number
             target = out if left % 2 == 0 or pairs else keys[0]
             if pairs:
                 target = keys[number % 2] if left else source  # not written in the last pass
-            args = [place.buffer, at, target.buffer, n, shift, self.starts.buffer, self.states.buffer]
-            args += [self.tickets.buffer, number, self.tiles]
+            digit |= {"y": target.buffer, "starts": self.starts.buffer, "states": self.states.buffer}
+            digit |= {"tickets": self.tickets.buffer, "number": number, "all": self.tiles}
             if pairs:
-                to = between[left % 2]
-                args += [moved.buffer, to.buffer] if moved is not None else [to.buffer]
-                moved = to
-            self.launch("radix_pass_" + suffix, self.tiles, args)
+                if moved is not None:
+                    digit["from"] = moved.buffer
+                moved = between[left % 2]
+                digit["to"] = moved.buffer
+            self.launch("radix_pass_" + suffix, self.tiles, **digit)
             place, at = target, 0
         self.cache.give_zeros(self._key, self.found)
 
     def _sum(self, rounds: int, parts: int) -> None:
-        args = [self.found.buffer, self.starts.buffer, self.tickets.buffer, rounds, parts]
-        self.launch("radix_starts", 1, args)
+        buffers = {"found": self.found.buffer, "starts": self.starts.buffer, "tickets": self.tickets.buffer}
+        self.launch("radix_starts", 1, rounds=rounds, parts=parts, **buffers)

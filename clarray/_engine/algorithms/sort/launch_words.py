@@ -11,7 +11,7 @@ from clarray._engine.algorithms.sort.launch_chunks import Line
 from clarray._engine.algorithms.sort.launch_tiles import sort_by_tiles
 from clarray._engine.algorithms.sort.plan import KeyKind, key_kind
 from clarray._engine.algorithms.sort.source import line_numbers_source, part_source, pick_source, reference_source
-from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.expr.node import Node, contiguous_leaf, memory_of
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import COSTLY
@@ -100,7 +100,8 @@ def _part(
     key = ("sort part", kind, part, policy)
     kernel = cache.kernel_for(key, part_source, kind, part, policy, cache.capabilities)
     out = cache.device.allocate(n * (1 if part == 2 else kind.bits // 8))
-    args = [source.buffer, offset, *([order.buffer] if order is not None else []), out.buffer, n]
+    place = {} if order is None else {"at": order.buffer}
+    args = kernel.arguments(x=source.buffer, xo=offset, y=out.buffer, total=n, **place)
     nbytes = n * (kind.element_bytes + 8)
     count = groups(n, nbytes, cache.units, policy)
     Launch(kernel, (count,), (policy.work_group,), args, False, nbytes).run()
@@ -115,7 +116,7 @@ def _line_numbers(cache: KernelCache, out_type: str, order: Memory, total: int, 
     out = cache.device.allocate(total * (4 if out_type == "uint" else 8))
     nbytes = total * 16
     count = groups(total, nbytes, cache.units, policy)
-    args = [order.buffer, out.buffer, total, n]
+    args = kernel.arguments(at=order.buffer, y=out.buffer, total=total, n=n)
     Launch(kernel, (count,), (policy.work_group,), args, False, nbytes).run()
     return out
 
@@ -131,9 +132,8 @@ def sort_by_reference(cache: KernelCache, packed: Node) -> Node:
     key = ("sort reference", kind)
     kernel = cache.kernel_for(key, reference_source, kind, cache.capabilities)
     scratch = device.allocate(packed.size * 8)
-    assert packed.memory is not None
-    assert out.memory is not None
-    args = [packed.memory.buffer, packed.offset, lines, n, out.memory.buffer, scratch.buffer]
+    place = {"xp": memory_of(packed).buffer, "xo": packed.offset}
+    args = kernel.arguments(lines=lines, n=n, yp=memory_of(out).buffer, scratch=scratch.buffer, **place)
     count = min(lines, 1 << 16)
     Launch(kernel, (count,), (1,), args, False, packed.size * (packed.dtype.itemsize + 16)).run()
     return out
@@ -148,11 +148,14 @@ def pick(cache: KernelCache, packed: Node, order: Node) -> Node:
     policy = cache.policies.elementwise
     key = ("sort pick", itemsize, policy)
     kernel = cache.kernel_for(key, pick_source, itemsize, policy, cache.capabilities)
-    assert packed.memory is not None
-    assert order.memory is not None
-    assert out.memory is not None
-    args = [packed.memory.buffer, packed.offset, order.memory.buffer, out.memory.buffer]
-    args += [packed.size, packed.shape[-1]]
+    args = kernel.arguments(
+        x=memory_of(packed).buffer,
+        xo=packed.offset,
+        at=memory_of(order).buffer,
+        y=memory_of(out).buffer,
+        total=packed.size,
+        n=packed.shape[-1],
+    )
     nbytes = packed.size * (2 * itemsize + 8)
     Launch(
         kernel,

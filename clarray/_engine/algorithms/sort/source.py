@@ -5,54 +5,73 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.sort.plan import GroupPlan, KeyKind, RowPlan, SortPlan, TilePlan, word_of_bytes
+from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clarray._engine.runtime import Capabilities
+
+_LINES = ("__global const key_t *xp", "const long xo", "const long lines", "const long n")
+_RESTRICT_LINES = ("__global const key_t *restrict xp", *_LINES[1:])
 
 
 def reference_source(kind: KeyKind, capabilities: Capabilities) -> Source:
     """Render the sequential reference: the positions that sort lines."""
     words = kind.bits // 8
     complex_ = kind.kind == "c"
+    fields = Fields(*_LINES, "__global long *yp", "__global long *scratch")
     body = render(
         "sort/reference",
+        params=fields.declared,
         kind=kind,
         words=words,
         parts=2 if complex_ else 1,
         passes=2 * words + 1 if complex_ else words,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("radix_twin", text, ("buffer", "int64", "int64", "int64", "buffer", "buffer"))
+    return Source.of("radix_twin", text, fields)
 
 
 def pick_source(itemsize: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the gather of elements of `itemsize` bytes along lines."""
-    body = render("sort/pick", word=word_of_bytes(itemsize), policy=policy)
+    word = word_of_bytes(itemsize)
+    fields = Fields(
+        f"__global const {word} *restrict x",
+        "const long xo",
+        "__global const long *restrict at",
+        f"__global {word} *restrict y",
+        *numbers("long", ["total", "n"]),
+    )
+    body = render("sort/pick", policy=policy, params=fields.declared)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    types = ("buffer", "int64", "buffer", "buffer", "int64", "int64")
-    return Source("radix_pick", text, types)
+    return Source.of("radix_pick", text, fields)
 
 
 def rows_source(plan: RowPlan, capabilities: Capabilities) -> Source:
     """Render the sort of lines by one work-item each."""
     kind = plan.kind
+    out = kind.type if plan.form == "keys" else "long"
+    fields = Fields(*_RESTRICT_LINES, f"__global {out} *restrict yp", "__global elem_t *restrict scratch")
     body = render(
         "sort/lines",
+        params=fields.declared,
         kind=kind,
         form=plan.form,
         bits=plan.bits,
         short=plan.short,
-        out=kind.type if plan.form == "keys" else "long",
+        out=out,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("radix_lines", text, ("buffer", "int64", "int64", "int64", "buffer", "buffer"))
+    return Source.of("radix_lines", text, fields)
 
 
-def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Render the passes over a line in chunks: the program's text, and its kernels' argument types."""
+def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict[str, Fields]]:
+    """Render the passes over a line in chunks: the program's text, and its kernels' arguments."""
     policy = plan.policy
+    fields = _key_fields(plan.counter) if plan.form == "keys" else _element_fields(plan.counter)
     body = render(
         "sort/chunks",
         kind=plan.kind,
@@ -62,31 +81,55 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
         most_buckets=policy.most_buckets,
         size=1 << policy.digit_bits,
         few=policy.known,
+        params={name: each.declared for name, each in fields.items()},
     )
-    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    line = ("buffer", "int64", "int64")
-    types: dict[str, tuple[str, ...]] = {"radix_range": (*line, "buffer")}
-    if plan.form == "keys":
-        types["radix_count"] = (*line, "uint64", "int32", "int64", "buffer")
-        types["radix_probe"] = ("buffer", "int64", "int64", "int32", "buffer")
-        types["radix_known"] = (*line, "uint64", "int32", "int64", "buffer", "buffer", "buffer")
-        types["radix_split"] = (*line, "uint64", "int32", "int64", "buffer", "buffer", "buffer")
-        types |= {f"{name}_keys": kinds for name, kinds in types.items()}
-        types["radix_fill"] = ("buffer", "buffer", "int64", "int64", "buffer", "int64")
-        types["radix_bucket"] = ("buffer", "buffer", "buffer", "int64")
-        return text, types
-    for suffix in ("f", "m"):
-        types[f"radix_tally_{suffix}"] = (*line, "uint64", "int32", "buffer")
+    return source(body, make_dialect(capabilities, 1), capabilities.function_attribute), fields
+
+
+def _key_fields(counter: str) -> dict[str, Fields]:
+    """Declare the arguments of the kernels that move keys: a source has values, or keys already (``_keys``)."""
+    place = ("__global const key_t *restrict xp", "const long xo")
+    digits = (*place, "const long n", "const ulong lowest", "const int shift")
+    counts = f"__global {counter} *restrict counts"
+    tables = ("__global const uchar *restrict slot_of", "__global const key_t *restrict known")
+    buckets = ("__global const ushort *restrict bucket_of", "__global const long *restrict places")
+    found = {
+        "radix_range": Fields(*place, "const long n", "__global ulong *restrict found"),
+        "radix_count": Fields(*digits, "const long cells", counts),
+        "radix_probe": Fields(*place, "const long step", "const int count", "__global key_t *restrict found"),
+        "radix_known": Fields(*digits, "const long cells", *tables, counts),
+        "radix_split": Fields(*digits, "const long buckets", *buckets, "__global key_t *restrict y"),
+    }
+    found |= {f"{name}_keys": fields for name, fields in found.items()}
+    tables = ("__global const long *restrict ends", "__global const ulong *restrict values")
+    result = ("__global key_t *restrict y", "const long yo")
+    found["radix_fill"] = Fields(*tables, *numbers("long", ["cells", "n"]), *result)
+    buffers = ("__global const long *restrict spans", "__global key_t *xs", "__global key_t *ys")
+    found["radix_bucket"] = Fields(*buffers, "const long yo")
+    return found
+
+
+def _element_fields(counter: str) -> dict[str, Fields]:
+    """Declare the arguments of the kernels that move elements: f enters with keys, l leaves with positions."""
+    line = ("__global const key_t *restrict xp", "const long xo", "const long n")
+    found = {"radix_range": Fields(*line, "__global ulong *restrict found")}
     for suffix in ("fl", "f", "m", "l"):
-        types[f"radix_move_{suffix}"] = (*line, "uint64", "int32", "buffer", "buffer")
-    return text, types
+        item = "key_t" if "f" in suffix else "elem_t"
+        line = (f"__global const {item} *restrict xp", "const long xo", "const long n")
+        digit = (*line, "const ulong lowest", "const int shift")
+        if suffix in ("f", "m"):
+            found[f"radix_tally_{suffix}"] = Fields(*digit, f"__global {counter} *restrict counts")
+        result = f"__global {'long' if 'l' in suffix else 'elem_t'} *restrict y"
+        found[f"radix_move_{suffix}"] = Fields(*digit, f"__global const {counter} *restrict counts", result)
+    return found
 
 
-def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Render the passes of work-groups over a line: the program's text, and its kernels' argument types."""
+def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[str, Fields]]:
+    """Render the passes of work-groups over a line: the program's text, and its kernels' arguments."""
     variants = ["fl"] if plan.passes == 1 else ["f", "m", "l"] if plan.passes > 2 else ["f", "l"]
     pairs = bool(plan.position)
     widest = max(plan.kind.bits // 8, 8 if plan.position == "ulong" else 4 if pairs else 1)
+    fields = _tile_fields(plan, variants)
     body = render(
         "sort/tiles",
         p=plan.policy,
@@ -100,27 +143,51 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
         widest=widest,
         apart=plan.apart,
         variants=variants,
+        params={name: each.declared for name, each in fields.items()},
     )
-    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    types: dict[str, tuple[str, ...]] = {"radix_starts": ("buffer", "buffer", "buffer", "int32", "int32")}
+    return source(body, make_dialect(capabilities, 1), capabilities.function_attribute), fields
+
+
+def _tile_fields(plan: TilePlan, variants: Sequence[str]) -> dict[str, Fields]:
+    """Declare the arguments of the kernels of work-groups."""
+    state = f"__global {plan.state} *restrict"
+    place = ("__global const key_t *restrict xp", "const long xo")
+    counted = (f"{state} found", f"{state} starts", "__global uint *restrict tickets")
+    found = {"radix_starts": Fields(*counted, *numbers("int", ["rounds", "parts"]))}
     if plan.policy.look_back:
-        types["radix_digits"] = ("buffer", "int64", "int64", "buffer", "buffer", "int64")
+        found["radix_digits"] = Fields(*place, "const long n", f"{state} found", f"{state} states", "const long words")
     else:
+        table = (f"{state} table", "const long all")
         for suffix in ("f", "m") if plan.passes > 1 else ("f",):
-            types[f"radix_tally_{suffix}"] = ("buffer", "int64", "int64", "int32", "buffer", "int64")
-        types["radix_rows"] = ("buffer", "int64", "buffer")
-    moved = ("buffer", "int64", "buffer", "int64", "int32", "buffer", "buffer", "buffer", "int32", "int64")
+            found[f"radix_tally_{suffix}"] = Fields(*place, "const long n", "const int shift", *table)
+        found["radix_rows"] = Fields(*table, f"{state} found")
     for variant in variants:
-        taken = pairs and (plan.given or "f" not in variant)
-        types[f"radix_pass_{variant}"] = (*moved, *["buffer"] * (pairs + taken))
-    return text, types
+        position = plan.position if "f" not in variant else "long" if plan.given else ""
+        to = f"__global {'long' if 'l' in variant else plan.position} *restrict to"
+        found[f"radix_pass_{variant}"] = Fields(
+            *place,
+            "__global key_t *restrict y",
+            "const long n",
+            "const int shift",
+            f"__global const {plan.state} *restrict starts",
+            f"{state} states",
+            "__global uint *restrict tickets",
+            "const int number",
+            "const long all",
+            *([f"__global const {position} *restrict from"] if plan.position and position else []),
+            *([to] if plan.position else []),
+        )
+    return found
 
 
 def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
     """Render the sort of lines by one work-group each, or fewer."""
     kind = plan.kind
+    out = "long" if plan.argsort else kind.type
+    fields = Fields(*_RESTRICT_LINES, ("out", [f"__global {out} *restrict {'y' if plan.short else 'yp'}"]))
     body = render(
         "sort/groups",
+        params=fields.declared,
         p=plan.policy,
         kind=kind,
         pairs=plan.argsort,
@@ -128,21 +195,30 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
         items=plan.items,
         widest=max(kind.bits // 8, 2),
         apart=plan.apart,
-        out="long" if plan.argsort else kind.type,
+        out=out,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("radix_groups", text, ("buffer", "int64", "int64", "int64", "buffer"))
+    return Source.of("radix_groups", text, fields)
 
 
 def part_source(kind: KeyKind, part: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the gather of one word of complex numbers' order: 0 imaginary part, 1 real part, 2 class."""
-    body = render("sort/part", kind=kind, part=part, policy=policy)
+    fields = Fields(
+        "__global const key_t *restrict x",
+        "const long xo",
+        *(["__global const long *restrict at"] if part else []),
+        f"__global {'uchar' if part == 2 else 'key_t'} *restrict y",
+        "const long total",
+    )
+    body = render("sort/part", kind=kind, part=part, policy=policy, params=fields.declared)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("radix_part", text, ("buffer", "int64", *["buffer"] * (2 if part else 1), "int64"))
+    return Source.of("radix_part", text, fields)
 
 
 def line_numbers_source(out: str, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the line of each position (``'uint'``), or the position along it (``'long'``)."""
-    body = render("sort/line_numbers", out=out, policy=policy)
+    buffers = ("__global const long *restrict at", f"__global {out} *restrict y")
+    fields = Fields(*buffers, *numbers("long", ["total", "n"]))
+    body = render("sort/line_numbers", out=out, policy=policy, params=fields.declared)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("radix_line_numbers", text, ("buffer", "buffer", "int64", "int64"))
+    return Source.of("radix_line_numbers", text, fields)

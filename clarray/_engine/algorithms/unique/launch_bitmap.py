@@ -54,7 +54,8 @@ def _run(cache: KernelCache, plan: BitmapPlan, leaf: Node) -> Node:
     bitmap = device.allocate(4 * words)
     assert leaf.memory is not None
 
-    def launch(name: str, groups: int, args: list[object], nbytes: int) -> None:
+    def launch(name: str, groups: int, nbytes: int, **values: object) -> None:
+        args = kernels[name].arguments(**values)
         Launch(kernels[name], (groups,), (plan.work_group,), args, False, nbytes).run()
 
     policy = cache.policies.reduce
@@ -63,22 +64,22 @@ def _run(cache: KernelCache, plan: BitmapPlan, leaf: Node) -> Node:
     chunks = words // plan.chunk
     device.fill_zero(tally)
     device.fill_zero(tally_next)
-    launch("bitmap_clear", filling, [bitmap.buffer, words // 4], 4 * words)
-    place = [leaf.memory.buffer, leaf.offset, size]
-    launch("bitmap_tally", min(filling, tiles), [*place, tally.buffer], 4 * size)
-    launch("bitmap_starts", 1, [tally.buffer, tally.buffer], 2048)
-    launch("bitmap_split", tiles, [*place, tally.buffer, keys.buffer], 8 * size)
-    place = [keys.buffer, 0, size]
-    launch("bitmap_next_tally", tiles, [*place, tally_next.buffer], 4 * size)
-    launch("bitmap_starts", 256, [tally.buffer, tally_next.buffer], 8 << 16)
-    launch("bitmap_next_split", tiles, [*place, tally_next.buffer, other.buffer], 8 * size)
-    launch("bitmap_set", tiles, [other.buffer, size, bitmap.buffer], 4 * (size + words))
+    launch("bitmap_clear", filling, 4 * words, map=bitmap.buffer, n=words // 4)
+    place = {"x": leaf.memory.buffer, "xo": leaf.offset, "n": size}
+    launch("bitmap_tally", min(filling, tiles), 4 * size, found=tally.buffer, **place)
+    launch("bitmap_starts", 1, 2048, ends=tally.buffer, found=tally.buffer)
+    launch("bitmap_split", tiles, 8 * size, places=tally.buffer, keys=keys.buffer, **place)
+    place = {"x": keys.buffer, "xo": 0, "n": size}
+    launch("bitmap_next_tally", tiles, 4 * size, found=tally_next.buffer, **place)
+    launch("bitmap_starts", 256, 8 << 16, ends=tally.buffer, found=tally_next.buffer)
+    launch("bitmap_next_split", tiles, 8 * size, places=tally_next.buffer, keys=other.buffer, **place)
+    launch("bitmap_set", tiles, 4 * (size + words), keys=other.buffer, n=size, map=bitmap.buffer)
     counts = device.allocate(4 * chunks)
-    launch("bitmap_count", chunks, [bitmap.buffer, counts.buffer], 4 * words)
+    launch("bitmap_count", chunks, 4 * words, map=bitmap.buffer, found=counts.buffer)
     total, starts = _starts(cache, counts, chunks)
     del keys, other  # their memory may serve for the result
     out = device.allocate(4 * total)
-    launch("bitmap_write", chunks, [bitmap.buffer, starts.buffer, out.buffer], 4 * (words + total))
+    launch("bitmap_write", chunks, 4 * (words + total), map=bitmap.buffer, starts=starts.buffer, y=out.buffer)
     return contiguous_leaf(out, (total,), leaf.dtype)
 
 

@@ -61,8 +61,14 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
     memory = cache.device.allocate(table_bytes + notes)
     if not policy.chunked:
         cache.device.fill_zero(memory)
-    args = line.operands.arguments(line.shifts)
-    args += [memory.buffer, memory.buffer, table_bytes // 4, value.size, *line.steps]
+    args = kernel.arguments(
+        inputs=line.operands.arguments(line.shifts),
+        memory=memory.buffer,
+        notes=memory.buffer,
+        notes_at=table_bytes // 4,
+        n=value.size,
+        steps=line.steps,
+    )
     nbytes = line.operands.nbytes
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes).run()

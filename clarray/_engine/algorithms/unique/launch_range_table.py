@@ -86,8 +86,14 @@ def _launched(cache: KernelCache, line: FlatOperands, slots: int, counted: bool)
     memory = cache.device.allocate(before + RANGE_BYTES * groups)
     if not plan.policy.chunked:
         cache.device.fill_zero(memory)
-    args = line.operands.arguments(line.shifts)
-    args += [memory.buffer, memory.buffer, before // 8, value.size, *line.steps]
+    args = kernel.arguments(
+        inputs=line.operands.arguments(line.shifts),
+        memory=memory.buffer,
+        ranges=memory.buffer,
+        ranges_at=before // 8,
+        n=value.size,
+        steps=line.steps,
+    )
     nbytes = line.operands.nbytes
     inline = nbytes <= plan.policy.inline_bytes
     Launch(kernel, (groups,), (plan.policy.work_group,), args, inline, nbytes).run()

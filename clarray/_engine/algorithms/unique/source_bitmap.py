@@ -6,31 +6,22 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.unique.plan_bitmap import BitmapPlan
 from clarray._engine.algorithms.unique.source_range_table import look
+from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import make_dialect, render, source
 from clarray._engine.ops.ctype import compute_type
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
-_TALLY = ("buffer", "int64", "uint32", "buffer")
-ARG_TYPES = {
-    "bitmap_clear": ("buffer", "int64"),
-    "bitmap_tally": _TALLY,
-    "bitmap_next_tally": _TALLY,
-    "bitmap_starts": ("buffer", "buffer"),
-    "bitmap_split": (*_TALLY, "buffer"),
-    "bitmap_next_split": (*_TALLY, "buffer"),
-    "bitmap_set": ("buffer", "uint32", "buffer"),
-    "bitmap_count": ("buffer", "buffer"),
-    "bitmap_write": ("buffer", "buffer", "buffer"),
-}
 
-
-def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> tuple[str, dict[str, tuple[str, ...]]]:
-    """Render the kernels named in `ARG_TYPES`, as one program."""
+def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> tuple[str, dict[str, Fields]]:
+    """Render the kernels as one program; give the arguments of each."""
+    lane = str(compute_type(plan.dtype))
+    fields = _fields(lane)
     body = render(
         "unique/bitmap",
-        lane=str(compute_type(plan.dtype)),
+        lane=lane,
+        params={name: each.declared for name, each in fields.items()},
         kind=plan.dtype.kind,
         bits=plan.bits,
         items=plan.items,
@@ -39,4 +30,23 @@ def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> tuple[str, di
         wg=plan.work_group,
         look=look(capabilities),
     )
-    return source(body, make_dialect(capabilities, 1), capabilities.function_attribute), ARG_TYPES
+    return source(body, make_dialect(capabilities, 1), capabilities.function_attribute), fields
+
+
+def _fields(lane: str) -> dict[str, Fields]:
+    """Declare the arguments of each kernel: the first pass reads values, and the next one keys."""
+    found = {
+        "bitmap_clear": Fields("__global uint4 *map", "const long n"),
+        "bitmap_starts": Fields("__global const uint *ends", "__global uint *found"),
+        "bitmap_set": Fields("__global const uint *restrict keys", "const uint n", "__global uint *map"),
+        "bitmap_count": Fields("__global const uint *restrict map", "__global uint *restrict found"),
+        "bitmap_write": Fields(
+            "__global const uint *restrict map", "__global const long *restrict starts", f"__global {lane} *restrict y"
+        ),
+    }
+    for step, ctype in (("", lane), ("next_", "uint")):
+        values = (f"__global const {ctype} *restrict x", "const long xo", "const uint n")
+        found[f"bitmap_{step}tally"] = Fields(*values, "__global uint *restrict found")
+        split = ("__global uint *restrict places", "__global uint *restrict keys")
+        found[f"bitmap_{step}split"] = Fields(*values, *split)
+    return found

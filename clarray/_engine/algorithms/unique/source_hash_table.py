@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, multiplier
 from clarray._engine.algorithms.unique.source_range_table import look
+from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -26,16 +27,14 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
     call = Call("value", value, inputs)
     itemsize = value.dtype.itemsize
     key = {4: "uint", 8: "ulong"}[itemsize]
-    integer = "int32" if plan.index == "int" else "int64"
-    strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
-    params = [
-        *inputs.params,
+    fields = Fields(
+        ("inputs", inputs.params),
         f"__global {key} *memory",
         "__global int *notes",
         "const long notes_at",
         "const long n",
-        *(f"const {plan.index} {s}" for s in strides),
-    ]
+        ("steps", numbers(plan.index, [o.step for o in inputs.operands if o.access in ("strided", "index")])),
+    )
     body = render(
         "unique/hash_table",
         d=dialect,
@@ -45,7 +44,7 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
         policy=plan.policy,
         inputs=inputs,
         value=call,
-        params=params,
+        params=fields.declared,
         look=look(capabilities),
         slots=plan.slots,
         limit=plan.limit,
@@ -58,12 +57,4 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
         multiplier=f"{multiplier(itemsize):#x}" + ("UL" if itemsize == 8 else "U"),
         shift=8 * itemsize - plan.slots.bit_length() + 1,
     )
-    arg_types = (
-        *inputs.arg_types,
-        "buffer",
-        "buffer",
-        "int64",
-        "int64",
-        *[integer] * len(strides),
-    )
-    return Source("hash_table", source(body, dialect, capabilities.function_attribute), arg_types)
+    return Source.of("hash_table", source(body, dialect, capabilities.function_attribute), fields)

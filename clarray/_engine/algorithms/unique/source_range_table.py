@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray._engine.algorithms.unique.plan_range_table import RangeTablePlan
+from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -36,16 +37,14 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
     call = Call("value", value, inputs)
     dtype = value.dtype
     limits = (0, 0) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    integer = "int32" if plan.index == "int" else "int64"
-    strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
-    params = [
-        *inputs.params,
+    fields = Fields(
+        ("inputs", inputs.params),
         "__global char *memory",
         "__global long *ranges",
         "const long ranges_at",
         "const long n",
-        *(f"const {plan.index} {s}" for s in strides),
-    ]
+        ("steps", numbers(plan.index, [o.step for o in inputs.operands if o.access in ("strided", "index")])),
+    )
     body = render(
         "unique/range_table",
         d=dialect,
@@ -55,7 +54,7 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
         policy=plan.policy,
         inputs=inputs,
         value=call,
-        params=params,
+        params=fields.declared,
         look=look(capabilities),
         slots=plan.slots,
         counted=plan.counted,
@@ -67,12 +66,4 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
         largest=literal(limits[1], dtype),
         block=plan.block,
     )
-    arg_types = (
-        *inputs.arg_types,
-        "buffer",
-        "buffer",
-        "int64",
-        "int64",
-        *[integer] * len(strides),
-    )
-    return Source("range_table", source(body, dialect, capabilities.function_attribute), arg_types)
+    return Source.of("range_table", source(body, dialect, capabilities.function_attribute), fields)

@@ -48,24 +48,23 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
         known = None
     for once in (True, False) if few or (known is None and _may_look_back(cache)) else (False,):
         key: list[Any] = ["compact", value.sig, mask.sig, once]
-        args: list[Any] = []
+        placed: list[Any] = []
         inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
-        loose = place_flat(inputs, shape, key, args, not policy.chunked, True)
+        loose = place_flat(inputs, shape, key, placed, not policy.chunked, True)
         if loose is None:
-            key, args = [*key[:4], shape], []
-            place(inputs, key, args, not policy.chunked)
+            key, placed = [*key[:4], shape], []
+            place(inputs, key, placed, not policy.chunked)
         else:
             key.append((n < INT_LIMIT, loose))
         found = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, once)
         if found is None:
             return compact(cache, flat(cache, value, shape), flat(cache, mask, shape), room)
-        args += found.steps
-        args.append(n)
+        values = {"inputs": placed, "steps": found.steps, "size": (n,)}
         nbytes = found.nbytes + n * found.element_bytes
         if once:
-            made = (_few if few else _one_pass)(cache, found, args, nbytes, value.dtype, room)
+            made = (_few if few else _one_pass)(cache, found, values, nbytes, value.dtype, room)
         else:
-            made = _two_passes(cache, found, args, nbytes, value.dtype, room, known)
+            made = _two_passes(cache, found, values, nbytes, value.dtype, room, known)
         if made is not None:
             break
     assert made is not None
@@ -142,26 +141,26 @@ def _may_look_back(cache: KernelCache) -> bool:
 
 
 def _few(
-    cache: KernelCache, found: _Prepared, args: list[Any], nbytes: int, dtype: np.dtype, room: int
+    cache: KernelCache, found: _Prepared, values: dict[str, Any], nbytes: int, dtype: np.dtype, room: int
 ) -> tuple[Memory, int]:
     """Let one work-item do all, into memory for all elements."""
     device, policy = cache.device, found.plan.policy
-    n = args[-1]
+    (n,) = values["size"]
     memory = device.allocate((n + room) * dtype.itemsize)
     counts = device.allocate(COUNT_BYTES)
-    args.append(counts.buffer)
-    args.append(memory.buffer)
+    kernel = found.kernels["compact_once"]
+    args = kernel.arguments(counts=counts.buffer, yp=memory.buffer, **values)
     moved = nbytes + n * dtype.itemsize
-    found.kernels["compact_once"].launch((1,), (1,), args, moved <= policy.inline_bytes, moved)
+    kernel.launch((1,), (1,), args, moved <= policy.inline_bytes, moved)
     return memory, device.read_number(counts, 0, _INT64)
 
 
 def _one_pass(
-    cache: KernelCache, found: _Prepared, args: list[Any], nbytes: int, dtype: np.dtype, room: int
+    cache: KernelCache, found: _Prepared, values: dict[str, Any], nbytes: int, dtype: np.dtype, room: int
 ) -> tuple[Memory, int] | None:
     """Write into memory for all elements, and give back what was too much; None where it failed."""
     device, policy = cache.device, found.plan.policy
-    n = args[-1]
+    (n,) = values["size"]
     try:
         memory = device.allocate((n + room) * dtype.itemsize)
     except MemoryError:
@@ -172,8 +171,9 @@ def _one_pass(
     head = np.empty(3, np.uint64)
     while True:
         published = _published(cache, tiles)
-        given = [*args, tiles, published.epoch, published.memory.buffer, memory.buffer]
-        kernel.launch((tiles,), (policy.work_group,), given, moved <= policy.inline_bytes, moved)
+        published_counts = {"tiles": tiles, "epoch": published.epoch, "published": published.memory.buffer}
+        args = kernel.arguments(yp=memory.buffer, **published_counts, **values)
+        kernel.launch((tiles,), (policy.work_group,), args, moved <= policy.inline_bytes, moved)
         device.read(published.memory, 0, head)
         if cache.prepared.get(_PUBLISHED) is published:
             break  # otherwise a re-entrant call has published its own number there
@@ -196,7 +196,7 @@ def _one_pass(
 def _two_passes(
     cache: KernelCache,
     found: _Prepared,
-    args: list[Any],
+    values: dict[str, Any],
     nbytes: int,
     dtype: np.dtype,
     room: int,
@@ -204,16 +204,17 @@ def _two_passes(
 ) -> tuple[Memory, int]:
     """Count, wait for the number where it is not `known`, write."""
     device, policy = cache.device, found.plan.policy
-    n = args[-1]
+    (n,) = values["size"]
     groups = parts(n, nbytes + n, cache.units, found.plan)
     inline = nbytes + n <= policy.inline_bytes
     counts = device.allocate(8 * groups)
     flags = device.allocate(8 * -(-n // WORD)) if policy.chunked else None
     local = (policy.work_group,)
+    values["counts"] = counts.buffer
     if flags is not None:
-        args.append(flags.buffer)
-    args.append(counts.buffer)
-    found.kernels["compact_count"].launch((groups,), local, args, inline, nbytes)
+        values["flags"] = flags.buffer
+    kernel = found.kernels["compact_count"]
+    kernel.launch((groups,), local, kernel.arguments(**values), inline, nbytes)
     if known is not None:
         total = known
     elif groups == 1:
@@ -225,9 +226,10 @@ def _two_passes(
     memory = device.allocate((total + room) * dtype.itemsize)
     if total:
         if policy.chunked:
-            args.append(cache.value_for("compact places", _places, cache).buffer)
-        args.append(memory.buffer)
-        found.kernels["compact_write"].launch((groups,), local, args, inline, nbytes + total * dtype.itemsize)
+            values["places"] = cache.value_for("compact places", _places, cache).buffer
+        kernel = found.kernels["compact_write"]
+        args = kernel.arguments(yp=memory.buffer, **values)
+        kernel.launch((groups,), local, args, inline, nbytes + total * dtype.itemsize)
     return memory, total
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray._engine.codegen.expression import Call, Inputs, operand
+from clarray._engine.codegen.arguments import Fields, numbers
+from clarray._engine.codegen.expression import Call, Inputs, Operand, operand
 from clarray._engine.codegen.moving import moving
 from clarray._engine.codegen.render import make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
@@ -17,13 +18,6 @@ from clarray._engine.fused.compact.plan import LANES, CompactPlan
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
-
-
-class Kernels(NamedTuple):
-    """A program's text, and the types of its kernels' arguments by their names."""
-
-    text: str
-    arg_types: dict[str, tuple[str, ...]]
 
 
 def places() -> np.ndarray:
@@ -36,7 +30,7 @@ def places() -> np.ndarray:
 
 def compact_source(
     plan: CompactPlan, value: Node, mask: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> Kernels:
+) -> tuple[str, dict[str, Fields]]:
     """Render the passes that keep `value` where `mask` is set, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, LANES if plan.explicit else 1)
     same = value is mask
@@ -46,11 +40,8 @@ def compact_source(
         replace(o, base=o.start if o.access == "index" else "0", step=f"{o.name}s" if o.access in STEPPED else o.step)
         for o in inputs.operands
     ]
-    stepped = [o for o in inputs.operands if o.access in STEPPED]
-    integer = "int32" if plan.index == "int" else "int64"
-    params = [*inputs.params, *(f"const {plan.index} {o.step}" for o in stepped)]
-    kinds = [*inputs.arg_types, *[integer] * len(stepped)]
     out = operand("y", value.dtype, "unit", dialect)
+    fields = _fields(plan, inputs, out)
     keep = Call("keep", mask, inputs)
     name = inputs.slots.get(id(value), "")
     origin, stride = f"{name}o", f"{name}s"  # of an index, where the values are positions
@@ -67,18 +58,36 @@ def compact_source(
         keep=keep,
         value=keep if same else Call("value", value, inputs),
         same=same,
-        params=params,
+        params={name: each.declared for name, each in fields.items()},
         loads=plan.loads,
         once=plan.once,
         positional=plan.positional,
         origin=origin,
         stride=stride,
     )
+    return source(body, dialect, capabilities.function_attribute), fields
+
+
+def _fields(plan: CompactPlan, inputs: Inputs, out: Operand) -> dict[str, Fields]:
+    """Declare the arguments of each pass. The compiled core fills those of ``compact_once`` itself, on a CPU."""
+    steps = numbers(plan.index, [o.step for o in inputs.operands if o.access in STEPPED])
+    size = f"const long {'n' if plan.policy.chunked else 'total'}"
+    loop = (("inputs", inputs.params), ("steps", steps), ("size", [size]))
+    result = f"__global {out.storage} *restrict yp"
+    if not plan.policy.chunked:
+        counts = "long *restrict counts"
+        if plan.once:
+            found = ("const long tiles", "const ulong epoch", "__global ulong *published")
+            return {"compact_once": Fields(*loop, *found, result)}
+        return {
+            "compact_count": Fields(*loop, f"__global {counts}"),
+            "compact_write": Fields(*loop, f"__global const {counts}", result),
+        }
     if plan.once:
-        table = {"compact_once": ["buffer"] * 2 if plan.policy.chunked else ["int64", "uint64", "buffer", "buffer"]}
-    elif plan.policy.chunked:
-        table = {"compact_count": ["buffer"] * 2, "compact_write": ["buffer"] * 4}
-    else:
-        table = {"compact_count": ["buffer"], "compact_write": ["buffer"] * 2}
-    text = source(body, dialect, capabilities.function_attribute)
-    return Kernels(text, {name: (*kinds, "int64", *rest) for name, rest in table.items()})
+        return {"compact_once": Fields(*loop, "__global long *restrict counts", result)}
+    places = ("__global const long *restrict counts", "__global const ulong *restrict places")
+    counted = ("__global ulong *restrict flags", "__global long *restrict counts")
+    return {
+        "compact_count": Fields(*loop, *counted),
+        "compact_write": Fields(*loop, "__global const ulong *restrict flags", *places, result),
+    }
