@@ -43,10 +43,13 @@ def test_a_list_in_several_loops_is_read_by_element() -> None:
     assert plan.accesses == ("zero", "zero")
     assert plan.chosen_rank == 1
     assert work(space, plan) == 15
-    # units, numbers, the chosen axis, the loops innermost first, two inputs' strides
-    assert sizes(space, plan)[:10] == [15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
-    # and factors and shifts of 15, 35, 5 and 3
-    assert sizes(space, plan)[11::2] == [4, 6, 3, 2]
+    found = sizes(space, plan)
+    assert (found["units"], found["count"]) == (15, 15)
+    assert (found["before"], found["chosen"], found["after"]) == ([], [35, 1], [])
+    # innermost first
+    assert (found["l"], found["x0l"], found["x1l"]) == ([5, 3], (0, 1), (1, 0))
+    # the shifts of 15, 35, 5 and 3
+    assert found["divisors"][1::2] == [4, 6, 3, 2]
 
 
 def test_division_by_factors() -> None:

@@ -22,7 +22,7 @@ from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBou
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside, remember_part
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure, replanned
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure, memory_of, replanned
 from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
@@ -340,21 +340,15 @@ class _Prepared:
     kernel : Kernel
     words : int
         Elements that are moved as one word.
-    bound : int
-        Below which numbers are.
-    total : int
-        Units of work.
-    sizes : tuple of int
-        The arguments after them.
+    sizes : dict
+        The arguments that follow from the loops, and the bound of the indices, by name.
     groups, nbytes : int
     inline : bool
     """
 
     kernel: Kernel
     words: int
-    bound: int
-    total: int
-    sizes: tuple[int, ...]
+    sizes: dict[str, Any]
     groups: int
     nbytes: int
     inline: bool
@@ -379,7 +373,6 @@ def _prepare(
     words = widening(space, itemsize, starts) if joins else 1
     space = widened(space, words)
     plan = gather_plan(op, mode, operands.kinds(), space, itemsize * words, single, cache.policies)
-    total, *rest = sizes(space, plan)
     nbytes = operands.nbytes + len(starts) * space.size * itemsize * words
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
     most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
@@ -387,9 +380,7 @@ def _prepare(
     return _Prepared(
         kernel=cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities),
         words=words,
-        bound=named.bound,
-        total=total,
-        sizes=tuple(rest),
+        sizes=sizes(space, plan) | ({"bound": named.bound} if mode != "known" or op == "own" else {}),
         groups=min(groups(units, nbytes, cache.units, policy), most),
         nbytes=nbytes,
         inline=COSTLY * nbytes <= policy.inline_bytes,
@@ -417,28 +408,30 @@ def _run(
     if mode == "seen":  # by the same kernel
         mode = "raise"
     single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
-    moved = [(n, x) for n, x in ((array, rest.offset), (other, 0 if other is None else other.offset)) if n is not None]
-    itemsize = moved[0][0].dtype.itemsize if moved else 1
-    starts = [x for _, x in moved]
+    moved = [("z", array, rest.offset)] if array is not None else []
+    if other is not None:
+        moved.append(("y", other, other.offset))
+    itemsize = moved[0][1].dtype.itemsize if moved else 1
+    starts = [x for _, _, x in moved]
     key: list[Any] = ["gather", op, mode, single, itemsize, shape, extents, strides, rest.shape, rest.strides, at]
     key += [x % WORD for x in starts]
     key.append(numbers.sig)
-    args: list[Any] = []
-    place(numbers.inputs or (numbers,), key, args, False)
+    inputs: list[Any] = []
+    place(numbers.inputs or (numbers,), key, inputs, False)
     found = cache.value_for(tuple(key), _prepare, cache, op, mode, named, numbers, itemsize, starts, single)
+    values = found.sizes.copy()
     error = None
     if mode == "raise":
         error = cache.take_zeros(_ERROR, 4)
-        args.append(error.buffer)
-    if mode != "known" or op == "own":
-        args.append(found.bound)
+        values["error"] = error.buffer
     if notes is not None:
-        args.append(notes.buffer)
-    for node, start in moved:
-        args.append(node.memory.buffer)  # type: ignore[union-attr]
-        args.append(start // found.words)
-    args.append(found.total if limit is None else min(found.total, limit))
-    args += found.sizes
+        values["notes"] = notes.buffer
+    for name, node, start in moved:
+        values[f"{name}p"] = memory_of(node).buffer
+        values[f"{name}o"] = start // found.words
+    if limit is not None:
+        values["units"] = min(values["units"], limit)
+    args = found.kernel.arguments(inputs=inputs, **values)
     try:
         found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
         outside = awaited and error is not None and _was_set(cache, error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, index_type, merge, reach
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
@@ -224,29 +224,28 @@ def divisor(n: int) -> tuple[int, int]:
     return factor, shift
 
 
-def sizes(space: GatherSpace, plan: GatherPlan) -> list[int]:
-    """Arguments after the data, in the order of `gather.source`."""
+def sizes(space: GatherSpace, plan: GatherPlan) -> dict[str, Any]:
+    """Return the extents and strides that the kernel takes, by the names in `gather.source`."""
     extents = [space.listed]
-    found = [work(space, plan), space.listed]
+    found: dict[str, Any] = {"units": work(space, plan), "count": space.listed}
     outer: tuple[Axis, ...] = ()
     if plan.after_rank >= 0:
-        found += space.after[-1]
+        found["n0"], found["zs0"] = space.after[-1]
         extents.append(space.after[-1][0])
         outer = space.after[:-1]
     elif plan.policy.chunked:
-        found.append(-(-space.listed // plan.vector))
-    for group in (space.before, space.chosen, outer):
-        for n, s in reversed(group):
-            found += [n, s]
-            extents.append(n)
-    placed = [a for a in plan.accesses if a != "const"]
+        found["blocks"] = -(-space.listed // plan.vector)
+    for name, group in (("before", space.before), ("chosen", space.chosen), ("after", outer)):
+        found[name] = [x for axis in reversed(group) for x in axis]
+        extents += [n for n, _ in reversed(group)]
+    placed = [(f"x{k}", access) for k, access in enumerate(plan.accesses) if access != "const"]
     steps = _steps(space) or [(0,)] * len(placed)
     if plan.list_rank:
-        found += [n for n, _ in reversed(space.lists)]
-        extents += [n for n, _ in reversed(space.lists)]
-        for one in steps:
-            found += reversed(one)
+        found["l"] = [n for n, _ in reversed(space.lists)]
+        extents += found["l"]
+        found |= {f"{name}l": one[::-1] for (name, _), one in zip(placed, steps, strict=True)}
     else:
-        found += [s for (s,), access in zip(steps, placed, strict=True) if access in STEPPED]
-    # nothing is divided by an extent of 0: every number is out of its bounds
-    return found + [x for n in extents for x in divisor(max(n, 1))] if plan.divides else found
+        found |= {f"{x}s": s for (x, access), (s,) in zip(placed, steps, strict=True) if access in STEPPED}
+    if plan.divides:  # nothing is divided by an extent of 0: every number is out of its bounds
+        found["divisors"] = [x for n in extents for x in divisor(max(n, 1))]
+    return found

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.gather.plan import GatherPlan
+from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
@@ -21,15 +22,13 @@ MOVING = ("gather", "scatter", "own", "settle")  # between the array, z, and wha
 NOTING = ("mark", "claim", "settle", "offer", "collect", "rise")  # mostly with a word per element of the array
 
 
-def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
-    """Render a gather or scatter by `numbers`, of int64, over their distinct inputs `nodes`."""
+def gather_source(plan: GatherPlan, positions: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+    """Render a gather or scatter by `positions`, of int64, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=False)
     inputs.operands = [_placed(o, plan) for o in inputs.operands]
     storage, note = BITS[plan.itemsize], _note(plan)
-    arrays, array_kinds = _arrays(plan, storage, note)
-    stepped = [o.step for o in inputs.operands if o.access in STEPPED]
-    loops, loop_kinds = _loops(plan, [o.name for o in inputs.operands], stepped)
+    fields = Fields(("inputs", inputs.params), *_arrays(plan, storage, note), *_loops(plan, inputs.operands))
     body = render(
         "gather/chunks" if plan.policy.chunked else "gather/tiles",
         d=dialect,
@@ -39,7 +38,7 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
         I=plan.index,
         policy=plan.policy,
         inputs=inputs,
-        value=Call("value", numbers, inputs),
+        value=Call("value", positions, inputs),
         op=plan.op,
         note=note,
         mode=plan.mode,
@@ -49,7 +48,7 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
         close=plan.close,
         single=plan.single,
         divides=plan.divides,
-        params=[*inputs.params, *arrays, *loops],
+        params=fields.declared,
         before_rank=plan.before_rank,
         chosen_rank=plan.chosen_rank,
         after_rank=max(0, plan.after_rank),
@@ -59,7 +58,7 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
     if note == "ulong":
         needed = "base" if plan.op == "mark" else "extended"
         text = f"#pragma OPENCL EXTENSION cl_khr_int64_{needed}_atomics : enable\n{text}"
-    return Source(plan.op, text, (*inputs.arg_types, *array_kinds, *loop_kinds))
+    return Source.of(plan.op, text, fields)
 
 
 def _note(plan: GatherPlan) -> str:
@@ -67,37 +66,46 @@ def _note(plan: GatherPlan) -> str:
     return "ulong" if plan.wide or plan.op in ("offer", "collect") else "uint"
 
 
-def _arrays(plan: GatherPlan, storage: str, note: str) -> tuple[list[str], list[str]]:
-    """Parameters that are no inputs of the numbers: what is checked, noted and moved; and their types."""
-    params, kinds = [], []
+def _arrays(plan: GatherPlan, storage: str, note: str) -> list[str]:
+    """Declare what is checked, noted and moved."""
+    params = []
     if plan.mode == "raise":
         params.append("__global int *error")
-        kinds.append("buffer")
     if plan.mode != "known" or plan.op == "own":
         params.append("const long bound")
-        kinds.append("int64")
     if plan.op in NOTING:
         params.append(f"volatile __global {note} *notes")
-        kinds.append("buffer")
     for name, ops, written in (
         ("z", (*MOVING, "collect"), plan.op != "gather"),
         ("y", (*MOVING, "resolve", "offer"), plan.op in ("gather", "resolve")),
     ):
         if plan.op in ops:
             params += [f"__global {'' if written else 'const '}{storage} *{name}p", f"const long {name}o"]
-            kinds += ["buffer", "int64"]
-    return params, kinds
+    return params
 
 
-def _loops(plan: GatherPlan, sources: Sequence[str], steps: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Parameters of the loops, in the order of `gather.plan.sizes`, and their types."""
-    names, extents = _sizes(plan, sources, steps)
-    params = ["const long units", *(f"const {plan.index} {name}" for name in names)]
-    kinds = ["int64", *["int32" if plan.index == "int" else "int64"] * len(names)]
+def _loops(plan: GatherPlan, sources: Sequence[Operand]) -> list[str | Group]:
+    """Declare the extents and strides that `gather.plan.sizes` gives: groups of an extent and a stride by turns."""
+    index, extents = plan.index, ["count"]
+    parts: list[str | Group] = ["const long units", f"const {index} count"]
+    if plan.after_rank >= 0:
+        parts += numbers(index, ["n0", "zs0"])
+        extents.append("n0")
+    elif plan.policy.chunked:
+        parts.append(f"const {index} blocks")
+    ranks = {"before": plan.before_rank, "chosen": plan.chosen_rank, "after": plan.after_rank}
+    for group, rank in ranks.items():
+        names = [f"{group[0]}{a}" for a in range(rank)]
+        parts.append((group, numbers(index, [each for n in names for each in (n, f"z{n}")])))
+        extents += names
+    if plan.list_rank:
+        parts += [axes(index, "l", plan.list_rank), *(axes(index, f"{o.name}l", plan.list_rank) for o in sources)]
+        extents += [f"l{a}" for a in range(plan.list_rank)]
+    else:
+        parts += numbers(index, [o.step for o in sources if o.access in STEPPED])
     if plan.divides:
-        params += [p for n in extents for p in (f"const uint {n}_f", f"const uint {n}_s")]
-        kinds += ["uint32"] * 2 * len(extents)
-    return params, kinds
+        parts.append(("divisors", numbers("uint", [each for n in extents for each in (f"{n}_f", f"{n}_s")])))
+    return parts
 
 
 def _placed(o: Operand, plan: GatherPlan) -> Operand:
@@ -106,22 +114,3 @@ def _placed(o: Operand, plan: GatherPlan) -> Operand:
         return replace(o, base=f"{o.name}b", step="0")
     base = o.start if o.access == "index" else "0"
     return replace(o, base=base, step=f"{o.name}s" if o.access in STEPPED else o.step)
-
-
-def _sizes(plan: GatherPlan, sources: Sequence[str], steps: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Names of the extents and strides, and of the extents alone, in the order of `gather.plan.sizes`."""
-    names, extents = ["count"], ["count"]
-    if plan.after_rank >= 0:
-        names += ["n0", "zs0"]
-        extents.append("n0")
-    elif plan.policy.chunked:
-        names.append("blocks")
-    for prefix, rank in (("b", plan.before_rank), ("c", plan.chosen_rank), ("a", plan.after_rank)):
-        for a in range(rank):
-            names += [f"{prefix}{a}", f"z{prefix}{a}"]
-            extents.append(f"{prefix}{a}")
-    if not plan.list_rank:
-        return [*names, *steps], extents
-    lists = [f"l{a}" for a in range(plan.list_rank)]
-    along = [f"{source}l{a}" for source in sources for a in range(plan.list_rank)]
-    return [*names, *lists, *along], [*extents, *lists]

@@ -64,16 +64,27 @@ def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop
     numbers = targets.numbers.memory
     assert array.memory is not None
     assert numbers is not None
-    args = operands.arguments(space.offsets[1:])
-    args += [numbers.buffer, array.memory.buffer, rest.offset + space.offsets[0]]
-    args += [updates, named, divided.per_part, columns, divided.columns_per_block]
-    args += [divided.blocks, units]
-    args += [*reversed(space.listed), *reversed(targets.extents), *reversed(space.rest)]
-    for steps in space.list_strides:
-        args += reversed(steps)
-    args += reversed(targets.strides)
-    for steps in (*space.rest_strides[1:], space.rest_strides[0]):
-        args += reversed(steps)
+    along = {f"{x}m": steps[::-1] for x, steps in zip(operands.names, space.list_strides, strict=True)}
+    beside = zip(("y", *operands.names), space.rest_strides, strict=True)
+    args = kernel.arguments(
+        inputs=operands.arguments(space.offsets[1:]),
+        numbers=numbers.buffer,
+        yp=array.memory.buffer,
+        yo=rest.offset + space.offsets[0],
+        count=updates,
+        targets=named,
+        per_part=divided.per_part,
+        columns=columns,
+        per_block=divided.columns_per_block,
+        blocks=divided.blocks,
+        units=units,
+        m=reversed(space.listed),
+        e=reversed(targets.extents),
+        r=reversed(space.rest),
+        ye=reversed(targets.strides),
+        **along,
+        **{f"{name}r": steps[::-1] for name, steps in beside},
+    )
     nbytes = operands.nbytes + updates * (8 + 2 * columns * array.dtype.itemsize)
     # units, not bytes, say how many work-groups: each has a part of its own
     count = min(units, cache.units)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.scatter.plan import ScatterPlan
+from clarray._engine.codegen.arguments import Fields, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -45,15 +46,19 @@ def scatter_source(
     updated = Node(cast_loop(dtype), (applied,), (), dtype, 1, 0, 0, 0, ())
     call = Call("value", updated, inputs)
     target = operand("y", dtype, "zero", dialect)
-    target_params, target_types = parameters(target, const=False)
-    names = [*(o.name for o in inputs.operands), "y"]
-    sizes = ["count", "targets", "per_part", "columns", "per_block", "blocks", "units"]
-    sizes += [f"m{a}" for a in range(plan.list_rank)]
-    sizes += [f"e{a}" for a in range(plan.chosen_rank)]
-    sizes += [f"r{a}" for a in range(plan.rest_rank)]
-    sizes += [f"{n}m{a}" for n in names[:-1] for a in range(plan.list_rank)]
-    sizes += [f"ye{a}" for a in range(plan.chosen_rank)]
-    sizes += [f"{n}r{a}" for n in names for a in range(plan.rest_rank)]
+    names = [o.name for o in inputs.operands]
+    fields = Fields(
+        ("inputs", inputs.params),
+        "__global const long *restrict numbers",
+        *parameters(target, const=False)[0],
+        *numbers("long", ["count", "targets", "per_part", "columns", "per_block", "blocks", "units"]),
+        axes("long", "m", plan.list_rank),
+        axes("long", "e", plan.chosen_rank),
+        axes("long", "r", plan.rest_rank),
+        *(axes("long", f"{name}m", plan.list_rank) for name in names),
+        axes("long", "ye", plan.chosen_rank),
+        *(axes("long", f"{name}r", plan.rest_rank) for name in (*names, "y")),
+    )
     body = render(
         "scatter/scatter",
         d=dialect,
@@ -66,12 +71,6 @@ def scatter_source(
         list_rank=plan.list_rank,
         chosen_rank=plan.chosen_rank,
         rest_rank=plan.rest_rank,
-        params=[
-            *inputs.params,
-            "__global const long *restrict numbers",
-            *target_params,
-            *(f"const long {size}" for size in sizes),
-        ],
+        params=fields.declared,
     )
-    arg_types = (*inputs.arg_types, "buffer", *target_types, *["int64"] * len(sizes))
-    return Source("scatter_update", source(body, dialect, capabilities.function_attribute), arg_types)
+    return Source.of("scatter_update", source(body, dialect, capabilities.function_attribute), fields)
