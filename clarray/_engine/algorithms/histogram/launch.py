@@ -17,8 +17,8 @@ from clarray._engine.algorithms.histogram.plan import (
     GLOBAL,
     LOCAL,
     PRIVATE,
+    SCALARS,
     STEPS,
-    UNIFORM,
     HistogramPlan,
     MergePlan,
     Tables,
@@ -42,7 +42,7 @@ from clarray._engine.expr.layout import (
     index_type,
     vector_width,
 )
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, replanned
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands
 from clarray._engine.runtime import Kernel, Memory
@@ -199,14 +199,14 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
 
 
 class Prepared(NamedTuple):
-    """A kernel that counts, and how its launches are divided."""
+    """A kernel that counts, how its launches are divided, and its extents and strides by name."""
 
     plan: HistogramPlan
     tables: Tables
     kernel: Kernel
     units: int
     step: int
-    layout: tuple[int, ...]
+    layout: dict[str, Any]
 
 
 def _run(job: Job) -> None:
@@ -250,11 +250,11 @@ def _prepared(job: Job) -> Prepared:
     length = 1 if plan.space == PRIVATE else plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
     units = (job.size // inner) * -(-inner // length) if job.size else 0
-    layout = [*reversed(job.space.shape or (1,))]
-    for steps in job.space.strides:
-        layout += reversed(steps or (0,))
+    layout: dict[str, Any] = {"n_": (job.space.shape or (1,))[::-1]}
+    for name, steps in zip(job.operands.names, job.space.strides, strict=True):
+        layout[f"{name}s"] = (steps or (0,))[::-1]
     step = units if job.summed else launch_units(length, job.policy)
-    return Prepared(plan, found, kernel, units, step, tuple(layout))
+    return Prepared(plan, found, kernel, units, step, layout)
 
 
 class _Reading(NamedTuple):
@@ -329,7 +329,7 @@ class _Held(NamedTuple):
     rows: int
     stride: int
     memory: Memory
-    owners: tuple[Memory, ...] = ()
+    owners: Memory | None = None
     zero: bool = False
 
 
@@ -349,12 +349,12 @@ def _held(job: Job, prepared: Prepared, units: int) -> _Held:
     if job.summed:
         count = _sum_groups(job, plan, width, units)
         memory = device.allocate(count * job.bins * width)
-        owners = (device.allocate(count * job.bins * 4),) if plan.space == GLOBAL else ()
+        owners = device.allocate(count * job.bins * 4) if plan.space == GLOBAL else None
         return _Held(count, count, job.bins, memory, owners)
     per_group = plan.work_group * max(1, plan.loads)
     count = max(1, min(job.cache.units * policy.groups_per_unit, -(-units // per_group)))
     memory, zero = _counters(job.cache, job.bins)
-    return _Held(count, 1, job.bins, memory, (), zero)
+    return _Held(count, 1, job.bins, memory, None, zero)
 
 
 def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> None:
@@ -363,29 +363,23 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
     nbytes = job.operands.nbytes
     inline = nbytes + 4 * job.bins <= job.policy.inline_bytes
     held = _held(job, prepared, end - begin)
-    args = job.operands.arguments(job.space.offsets if any(job.space.offsets) else ())
-    for axis in job.axes:
+    values = prepared.layout | {"begin": begin, "end": end, "stride_": held.stride, "tables": held.memory.buffer}
+    values["inputs"] = job.operands.arguments(job.space.offsets if any(job.space.offsets) else ())
+    for k, axis in enumerate(job.axes):
         if axis.edges is not None:
-            assert axis.edges.memory is not None
-            args += [axis.edges.memory.buffer, axis.bins]
-            args += axis.scalars if axis.kind == UNIFORM else axis.scalars[:2] if axis.kind == STEPS else ()
-    args += [m.buffer for m in (held.memory, *held.owners)]
+            values |= {f"e{k}": memory_of(axis.edges).buffer, f"n{k}": axis.bins}
+            names = [f"{name}{k}" for name in SCALARS.get(axis.kind, ())]
+            values |= zip(names, axis.scalars[: len(names)], strict=True)
+    if held.owners is not None:
+        values["owners"] = held.owners.buffer
     if job.status is not None:
-        args.append(job.status.buffer)
+        values["status"] = job.status.buffer
     if plan.last:
-        assert job.result.memory is not None
-        args += [job.result.memory.buffer, int(again), job.cache.counters.buffer]
+        values |= {"yp": memory_of(job.result).buffer, "again": int(again), "done": job.cache.counters.buffer}
     for number in range(found.passes):
         low = number * found.per_pass
-        here = min(found.per_pass, job.bins - low)
-        Launch(
-            prepared.kernel,
-            (held.groups,),
-            (plan.work_group,),
-            [*args, begin, end, low, here, held.stride, *prepared.layout],
-            inline,
-            nbytes,
-        ).run()
+        args = prepared.kernel.arguments(low=low, bins=min(found.per_pass, job.bins - low), **values)
+        Launch(prepared.kernel, (held.groups,), (plan.work_group,), args, inline, nbytes).run()
     if not plan.last:
         _merge(job, held, again, inline)
     if held.zero:
@@ -407,10 +401,10 @@ def _merge(job: Job, held: _Held, again: bool, inline: bool) -> None:
     policy = job.policy
     plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, held.zero, policy)
     kernel = job.cache.kernel_for(("histogram merge", plan), merge_source, plan, job.cache.capabilities)
-    assert job.result.memory is not None
-    args: list[Any] = [held.memory.buffer, held.rows, held.stride, job.bins, job.result.memory.buffer, int(again)]
+    values: dict[str, Any] = {"tables": held.memory.buffer, "rows": held.rows, "stride": held.stride, "bins": job.bins}
     if job.status is not None:
-        args += [job.status.buffer, job.bins]
+        values |= {"status": job.status.buffer, "capacity": job.bins}
+    args = kernel.arguments(yp=memory_of(job.result).buffer, again=int(again), **values)
     nbytes = held.rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
     side = policy.merge_group // policy.merge_lanes
     count = min(-(-job.bins // side), 1 << 16)

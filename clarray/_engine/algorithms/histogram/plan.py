@@ -204,6 +204,10 @@ def launch_units(length: int, policy: HistogramPolicy) -> int:
     return max(1, policy.launch_elements // length)
 
 
+# Names of the numbers in `Axis.scalars` that the kernel of a kind takes, in their order there.
+SCALARS = {UNIFORM: ("first", "last", "scale", "close", "bias"), STEPS: ("first", "last")}
+
+
 def equal_bins(edges: np.ndarray) -> tuple[float, ...] | None:
     """What finds the bins of edges that are evenly spaced, but for rounding; None if they are not.
 

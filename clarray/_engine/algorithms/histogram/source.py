@@ -11,11 +11,13 @@ from clarray._engine.algorithms.histogram.plan import (
     DIRECT,
     LOCAL,
     PRIVATE,
+    SCALARS,
     STEPS,
-    UNIFORM,
     HistogramPlan,
     MergePlan,
 )
+from clarray._engine.codegen.arguments import Fields, Group, numbers
+from clarray._engine.codegen.arguments import axes as axis_group
 from clarray._engine.codegen.expression import Call, Inputs, converted
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import PAIRS
@@ -71,18 +73,14 @@ class AxisCode:
         if steps is not None:
             self.position = Call(f"position{number}", _numpy_steps(entering, steps), inputs)
             self.text += self.position.text
-        self.params, self.arg_types = self._parameters()
 
-    def _parameters(self) -> tuple[list[str], list[str]]:
+    @property
+    def params(self) -> list[str]:
+        """Declarations of the edges, their number, and of the scalars of equal bins."""
         if self.kind == DIRECT:
-            return [], []
-        params = [f"__global const {self.lane} *e{self.k}", f"const uint n{self.k}"]
-        kinds = ["buffer", "uint32"]
-        scalars = {UNIFORM: ("first", "last", "scale", "close", "bias"), STEPS: ("first", "last")}
-        for name in scalars.get(self.kind, ()):
-            params.append(f"const {self.lane} {name}{self.k}")
-            kinds.append("float32" if self.lane == "float" else "float64")
-        return params, kinds
+            return []
+        scalars = numbers(self.lane, [f"{name}{self.k}" for name in SCALARS.get(self.kind, ())])
+        return [f"__global const {self.lane} *e{self.k}", f"const uint n{self.k}", *scalars]
 
     def clamped(self, text: str, width: int | None = None) -> str:
         """Values as bins; those that need more than 32 bits become the largest number."""
@@ -97,10 +95,7 @@ class AxisCode:
     def bin_of(self, lane: str, position: str = "") -> str:
         """The call that finds the bin of one value."""
         k = self.k
-        extra = {
-            UNIFORM: f", first{k}, last{k}, scale{k}, close{k}, bias{k}",
-            STEPS: f", first{k}, last{k}",
-        }.get(self.kind, "")
+        extra = "".join(f", {name}{k}" for name in SCALARS.get(self.kind, ()))
         between = f", {position}" if self.kind == STEPS else ""
         return f"bin{k}({lane}{between}, n{k}, e{k}{extra})"
 
@@ -181,7 +176,7 @@ def histogram_source(
         dtype = np.dtype(np.float32 if plan.summed == "pair" else plan.summed)
         call = Call("weight", converted(weight, dtype), inputs)
         text += call.text
-    params, arg_types = _parameters(plan, inputs, axes, sum_type)
+    fields = _fields(plan, inputs, axes, sum_type)
     body = text + render(
         "histogram/histogram",
         d=dialect,
@@ -205,43 +200,29 @@ def histogram_source(
         sum_type=sum_type,
         lane_sum=lane_sum,
         weight=call,
-        params=params,
+        params=fields.declared,
         pairs=PAIRS in plan.accesses,
     )
-    return Source("histogram", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+    return Source.of("histogram", source(body, dialect, capabilities.function_attribute), fields)
 
 
-def _parameters(
-    plan: HistogramPlan, inputs: Inputs, axes: list[AxisCode], sum_type: str
-) -> tuple[list[str], list[str]]:
-    params, kinds = list(inputs.params), list(inputs.arg_types)
+def _fields(plan: HistogramPlan, inputs: Inputs, axes: list[AxisCode], sum_type: str) -> Fields:
+    parts: list[str | Group] = [("inputs", inputs.params)]
     for a in axes:
-        params += a.params
-        kinds += a.arg_types
+        parts += a.params
     volatile = "volatile " if plan.space not in (PRIVATE,) and not plan.summed else ""
-    params.append(f"{volatile}__global {sum_type} *tables")
-    kinds.append("buffer")
+    parts.append(f"{volatile}__global {sum_type} *tables")
     if plan.summed and plan.space not in (PRIVATE, LOCAL):
-        params.append("volatile __global uint *owners")
-        kinds.append("buffer")
+        parts.append("volatile __global uint *owners")
     if axes[0].kind == DIRECT:
-        params.append("volatile __global uint *status")
-        kinds.append("buffer")
+        parts.append("volatile __global uint *status")
     if plan.last:
         storage = dtype_row(np.dtype(plan.last)).storage
-        params += [f"__global {storage} *yp", "const int again", "volatile __global int *done"]
-        kinds += ["buffer", "int32", "buffer"]
-    params += ["const long begin", "const long end", "const uint low", "const uint bins"]
-    kinds += ["int64", "int64", "uint32", "uint32"]
-    params.append("const long stride_")
-    kinds.append("int64")
-    integer = "int32" if plan.index == "int" else "int64"
-    params += [f"const {plan.index} n_{axis}" for axis in range(plan.rank)]
-    kinds += [integer] * plan.rank
-    for o in inputs.operands:
-        params += [f"const {plan.index} {o.name}s{axis}" for axis in range(plan.rank)]
-        kinds += [integer] * plan.rank
-    return params, kinds
+        parts += [f"__global {storage} *yp", "const int again", "volatile __global int *done"]
+    parts += ["const long begin", "const long end", "const uint low", "const uint bins", "const long stride_"]
+    parts.append(axis_group(plan.index, "n_", plan.rank))
+    parts += [axis_group(plan.index, f"{o.name}s", plan.rank) for o in inputs.operands]
+    return Fields(*parts)
 
 
 def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
@@ -263,18 +244,13 @@ def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
         store = "yp[b] = (uchar)(y & 1);"
     elif row.packed:
         store = row.packed.store.format(v="y", at="b", p="yp")
-    params = [
+    fields = Fields(
         f"__global {sum_type} *tables",
-        "const long rows",
-        "const long stride",
-        "const long bins",
+        *numbers("long", ["rows", "stride", "bins"]),
         f"__global {row.storage} *yp",
         "const int again",
-    ]
-    kinds = ["buffer", "int64", "int64", "int64", "buffer", "int32"]
-    if plan.direct:
-        params += ["__global uint *status", "const long capacity"]
-        kinds += ["buffer", "int64"]
+        *(["__global uint *status", "const long capacity"] if plan.direct else []),
+    )
     body = render(
         "histogram/merge",
         d=dialect,
@@ -286,10 +262,10 @@ def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
         sum_type=total,
         direct=plan.direct,
         zero=plan.zero,
-        params=params,
+        params=fields.declared,
         result_type=row.storage,
         result_lane=str(compute_type(out)),
         result=cast(text, held, out, dialect),
         store=store,
     )
-    return Source("histogram_merge", source(body, dialect, capabilities.function_attribute), tuple(kinds))
+    return Source.of("histogram_merge", source(body, dialect, capabilities.function_attribute), fields)
