@@ -56,12 +56,15 @@ def index_map_launch(cache: KernelCache, source: Node, view: View, axes: Sequenc
     plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
     kernel = cache.kernel_for(plan, index_map_source, plan, cache.capabilities)
     size = target.size // copies
-    args: list[Any] = [made.buffer, memory.buffer, view.offset, size, *([copies] if copies > 1 else [])]
-    for axis in reversed(loops):
-        args += [axis.extent, axis.stride]
+    values: dict[str, Any] = {"yp": made.buffer, "zp": memory.buffer, "zo": view.offset, "size": size}
+    if copies > 1:
+        values["copies"] = copies
+    for a, axis in enumerate(reversed(loops)):
+        values |= {f"n{a}": axis.extent, f"zs{a}": axis.stride}
         if axis.map != SAME:
-            args += [axis.source, axis.before]
-        args += [word for value in axis.values for word in _words(value, source.dtype)]
+            values |= {f"m{a}": axis.source, f"b{a}": axis.before}
+        values |= {f"{side}{a}": _words(value, source.dtype) for side, value in zip("lr", axis.values, strict=False)}
+    args = kernel.arguments(**values)
     nbytes = (source.size + target.size) * itemsize
     units = size if policy.chunked else -(-size // plan.vector)
     count = groups(units, nbytes, cache.units, policy)

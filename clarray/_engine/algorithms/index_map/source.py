@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.gather.source import BITS
 from clarray._engine.algorithms.index_map.plan import CONSTANT, SAME, IndexMapPlan
+from clarray._engine.codegen.arguments import Fields, Group, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 
 if TYPE_CHECKING:
@@ -13,22 +14,17 @@ if TYPE_CHECKING:
 
 
 def index_map_source(plan: IndexMapPlan, capabilities: Capabilities) -> Source:
-    """Render the kernel; its arguments are the result, the source, sizes, and then each axis."""
+    """Render the kernel."""
     dialect = make_dialect(capabilities, 1)
-    storage, integer = BITS[plan.itemsize], "int32" if plan.index == "int" else "int64"
-    params = [f"__global {storage} *yp", f"__global const {storage} *zp", "const long zo", "const long size"]
-    kinds = ["buffer", "buffer", "int64", "int64"]
-    if plan.copies:
-        params.append("const long copies")
-        kinds.append("int64")
+    storage = BITS[plan.itemsize]
     words = -(-plan.itemsize // 8)
+    parts: list[str | Group] = [f"__global {storage} *yp", f"__global const {storage} *zp"]
+    parts += numbers("long", ["zo", "size", *(["copies"] if plan.copies else [])])
     for a, map in enumerate(plan.maps):
-        names = [f"n{a}", f"zs{a}", *([] if map == SAME else [f"m{a}", f"b{a}"])]
-        params += [f"const {plan.index} {name}" for name in names]
-        kinds += [integer] * len(names)
+        parts += numbers(plan.index, [f"n{a}", f"zs{a}", *([] if map == SAME else [f"m{a}", f"b{a}"])])
         if map == CONSTANT:
-            params += [f"const ulong {side}{a}_{k}" for side in "lr" for k in range(words)]
-            kinds += ["uint64"] * (2 * words)
+            parts += [(f"{side}{a}", numbers("ulong", [f"{side}{a}_{k}" for k in range(words)])) for side in "lr"]
+    fields = Fields(*parts)
     body = render(
         "index_map/index_map",
         maps=plan.maps,
@@ -36,9 +32,9 @@ def index_map_source(plan: IndexMapPlan, capabilities: Capabilities) -> Source:
         I=plan.index,
         policy=plan.policy,
         storage=storage,
-        params=params,
+        params=fields.declared,
         copies=plan.copies,
         stream=plan.stream and capabilities.clang_builtins,
         word=lambda name: f"(ulong2)({name}_0, {name}_1)" if words == 2 else f"({storage}){name}_0",
     )
-    return Source("index_map", source(body, dialect, capabilities.function_attribute), tuple(kinds))
+    return Source.of("index_map", source(body, dialect, capabilities.function_attribute), fields)

@@ -8,7 +8,7 @@ from typing import Any
 
 from clarray._engine.algorithms.join.plan import join_plan, together
 from clarray._engine.algorithms.join.source import join_source
-from clarray._engine.expr.node import Node, replanned
+from clarray._engine.expr.node import Node, memory_of, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.runtime import Device
@@ -57,14 +57,14 @@ def _launch(cache: KernelCache, parts: Sequence[Node], rows: int, target: Node, 
     policy, itemsize = cache.policies.elementwise, target.dtype.itemsize
     plan = join_plan(rows, ends, pitch, target.offset + at, target.size, itemsize, cache.policies)
     kernel = cache.kernel_for(plan, join_source, plan, cache.capabilities)
-    args: list[Any] = []
-    for node, shift in ((target, at), *((part, 0) for part in padded)):
-        assert node.memory is not None
-        args += [node.memory.buffer, node.offset + shift]
+    joined: list[Any] = []
+    for part in padded:
+        joined += [memory_of(part).buffer, part.offset]
+    place = {"yp": memory_of(target).buffer, "yo": target.offset + at}
+    args = kernel.arguments(parts=joined, rows=rows, pitch=pitch, e=ends, **place)
     size = rows * ends[-1]
     nbytes = 2 * size * itemsize
     units = size if policy.chunked else -(-size // plan.vector)
     count = groups(units, nbytes, cache.units, policy)
-    args += [rows, pitch, *ends]
     Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
     return ends[-1]

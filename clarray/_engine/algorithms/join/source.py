@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.gather.source import BITS
 from clarray._engine.algorithms.join.plan import JoinPlan
+from clarray._engine.codegen.arguments import Fields, axes
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 
 if TYPE_CHECKING:
@@ -13,15 +15,18 @@ if TYPE_CHECKING:
 
 
 def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
-    """Render the kernel; its arguments are the result, the arrays, and then sizes."""
+    """Render the kernel."""
     dialect = make_dialect(capabilities, 1)
-    storage, integer = BITS[plan.itemsize], "int32" if plan.index == "int" else "int64"
-    params = [f"__global {storage} *yp", "const long yo"]
-    for k in range(plan.count):
-        params += [f"__global const {storage} *z{k}", f"const long o{k}"]
-    names = ["pitch", *(f"e{k}" for k in range(plan.count))]
-    params += ["const long rows", *(f"const {plan.index} {name}" for name in names)]
-    kinds = [*["buffer", "int64"] * (plan.count + 1), "int64", *[integer] * len(names)]
+    storage = BITS[plan.itemsize]
+    parts = [(f"__global const {storage} *z{k}", f"const long o{k}") for k in range(plan.count)]
+    fields = Fields(
+        f"__global {storage} *yp",
+        "const long yo",
+        ("parts", chain(*parts)),
+        "const long rows",
+        f"const {plan.index} pitch",
+        axes(plan.index, "e", plan.count),
+    )
     body = render(
         "join/join",
         count=plan.count,
@@ -29,10 +34,10 @@ def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
         I=plan.index,
         policy=plan.policy,
         storage=storage,
-        params=params,
+        params=fields.declared,
         single=plan.single,
         block=plan.block,
         whole=plan.whole,
         stream=plan.stream and capabilities.clang_builtins,
     )
-    return Source("join", source(body, dialect, capabilities.function_attribute), tuple(kinds))
+    return Source.of("join", source(body, dialect, capabilities.function_attribute), fields)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clarray._engine.algorithms.flat_operands import flat_operands_of
@@ -77,15 +79,15 @@ def search(
         key = ("search", value.sig, run.operands.pattern, plan)
         kernel = cache.kernel_for(key, search_source, plan, value, run.operands.nodes, cache.capabilities)
         assert line.memory is not None
-        args = run.operands.arguments(run.shifts)
-        args += [line.memory.buffer, line.offset]
+        values: dict[str, Any] = {"sortedp": line.memory.buffer, "sortedo": line.offset, "sorteds0": line.strides[0]}
         length = line.size
         if sorter is not None:
             evaluate(sorter)
             assert sorter.memory is not None
             length = sorter.size
-            args += [sorter.memory.buffer, sorter.offset, sorter.strides[0]]
-        args += [memory.buffer, 0, value.size, length, line.strides[0], *run.steps]
+            values |= {"sorter": sorter.memory.buffer, "sortero": sorter.offset, "sorters": sorter.strides[0]}
+        values |= {"yp": memory.buffer, "yo": 0, "n": value.size, "m": length}
+        args = kernel.arguments(inputs=run.operands.arguments(run.shifts), steps=run.steps, **values)
         steps = length.bit_length()
         nbytes = run.operands.nbytes + value.size * out_dtype.itemsize
         units = -(-value.size // plan.vector)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.search.plan import SearchPlan
+from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs, converted, operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -22,22 +23,16 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     entering = converted(value, plan.dtype)
     place = operand("sorted", plan.sorted_dtype, "strided", dialect)
-    integer = "int32" if plan.index == "int" else "int64"
-    strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
-    params = [*inputs.params, f"__global const {place.storage} *sortedp", "const long sortedo"]
-    arg_types = [*inputs.arg_types, "buffer", "int64"]
-    if plan.sorter:
-        params += ["__global const long *sorter", "const long sortero", "const long sorters"]
-        arg_types += ["buffer", "int64", "int64"]
-    params += [
+    sorter = ["__global const long *sorter", "const long sortero", "const long sorters"]
+    fields = Fields(
+        ("inputs", inputs.params),
+        f"__global const {place.storage} *sortedp",
+        "const long sortedo",
+        *(sorter if plan.sorter else []),
         f"__global {'long' if plan.found is None else 'uchar'} *yp",
-        "const long yo",
-        "const long n",
-        "const long m",
-        "const long sorteds0",
-        *(f"const {plan.index} {s}" for s in strides),
-    ]
-    arg_types += ["buffer", *["int64"] * 4, *[integer] * len(strides)]
+        *numbers("long", ["yo", "n", "m", "sorteds0"]),
+        ("steps", numbers(plan.index, [o.step for o in inputs.operands if o.access in ("strided", "index")])),
+    )
 
     def entry(position: str) -> str:
         """The sorted element at a position, in the dtype of the comparison."""
@@ -62,11 +57,11 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
         policy=plan.policy,
         inputs=inputs,
         value=call,
-        params=params,
+        params=fields.declared,
         lane=str(compute_type(plan.dtype)),
         kind=dtype_row(plan.dtype).kind,
         side=plan.side,
         found=plan.found,
         cast_at=entry,
     )
-    return Source("search", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+    return Source.of("search", source(body, dialect, capabilities.function_attribute), fields)
