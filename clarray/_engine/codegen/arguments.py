@@ -167,6 +167,11 @@ def axes(ctype: str, prefix: str, rank: int) -> Group:
     return prefix, numbers(ctype, [f"{prefix}{axis}" for axis in range(rank)])
 
 
+def by_axis(group: str, ctype: str, prefixes: Sequence[str], rank: int) -> Group:
+    """Declare a group of one number of each prefix for each axis: ``k0, m0, k1, m1, ...``."""
+    return group, numbers(ctype, [f"{prefix}{axis}" for axis in range(rank) for prefix in prefixes])
+
+
 class Arguments(NamedTuple):
     """What a source says of a kernel's arguments.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.expr.layout import ALIGNMENT, STEPPED, Shape, access, aligned, starts_aligned
-from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.expr.node import CONST, INDEX, Node, memory_of
 from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.ufuncs import Loop
 
@@ -269,6 +269,15 @@ def stride_arguments(accesses: Sequence[str], strides: Sequence[Shape]) -> list[
     found: list[int] = []
     for kind, steps in zip([a for a in accesses if a != "const"], strides, strict=True):
         found += steps[::-1] if kind in STEPPED else steps[-2::-1]
+    return found
+
+
+def leaf_arguments(**leaves: Node) -> dict[str, Any]:
+    """Return the buffers and offsets of leaves by the names of their arguments: ``yp`` and ``yo`` of ``y``."""
+    found: dict[str, Any] = {}
+    for name, leaf in leaves.items():
+        found[f"{name}p"] = memory_of(leaf).buffer
+        found[f"{name}o"] = leaf.offset
     return found
 
 

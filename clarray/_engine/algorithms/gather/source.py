@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.gather.plan import GatherPlan
-from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
+from clarray._engine.codegen.arguments import Fields, Group, axes, by_axis, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
@@ -95,9 +95,8 @@ def _loops(plan: GatherPlan, sources: Sequence[Operand]) -> list[str | Group]:
         parts.append(f"const {index} blocks")
     ranks = {"before": plan.before_rank, "chosen": plan.chosen_rank, "after": plan.after_rank}
     for group, rank in ranks.items():
-        names = [f"{group[0]}{a}" for a in range(rank)]
-        parts.append((group, numbers(index, [each for n in names for each in (n, f"z{n}")])))
-        extents += names
+        parts.append(by_axis(group, index, [group[0], f"z{group[0]}"], rank))
+        extents += [f"{group[0]}{a}" for a in range(rank)]
     if plan.list_rank:
         parts += [axes(index, "l", plan.list_rank), *(axes(index, f"{o.name}l", plan.list_rank) for o in sources)]
         extents += [f"l{a}" for a in range(plan.list_rank)]

@@ -18,6 +18,7 @@ from clarray._engine.algorithms.matmul.plan import (
     Side,
     TiledPlan,
     Update,
+    batch_numbers,
     choose_blocks,
     choose_parts,
     merge_batch,
@@ -34,8 +35,9 @@ from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.algorithms.matmul.source import pack_source, packed_source, tiled_source
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr import build
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
@@ -129,21 +131,25 @@ def update_launch(
     return _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), depth, update)
 
 
-class Scaled(NamedTuple):
-    """The launch of a scaled product, with every argument that follows from shapes and strides."""
+class Product(NamedTuple):
+    """The launch of a product in tiles, with every argument that follows from shapes and strides."""
 
     kernel: Kernel
     groups: tuple[int, ...]
     local: tuple[int, ...]
-    numbers: tuple[int, ...]
+    sizes: dict[str, Any]
     nbytes: int
+
+    def launch(self, a: Node, b: Node, target: Node) -> Launch:
+        """The launch of a product that is not scaled, of such leaves as it was made for."""
+        args = self.kernel.arguments(**leaf_arguments(a=a, b=b, c=target), **self.sizes)
+        return Launch(self.kernel, self.groups, self.local, args, False, self.nbytes)
 
     def run(self, a: Node, b: Node, target: Node, alpha: float, beta: float, other: Node) -> None:
         """Launch ``target = alpha * a @ b + beta * other`` for such leaves as it was made for."""
-        args = [a.memory.buffer, a.offset, b.memory.buffer, b.offset]  # type: ignore[union-attr]
-        args += [target.memory.buffer, target.offset, *self.numbers]  # type: ignore[union-attr]
-        args += [other.memory.buffer, other.offset]  # type: ignore[union-attr]
-        args += [other.strides[-2], _apart(other), alpha, beta]
+        place = leaf_arguments(a=a, b=b, c=target)
+        place |= {"dp": memory_of(other).buffer, "d_o": other.offset, "ds": other.strides[-2], "dm": _apart(other)}
+        args = self.kernel.arguments(alpha=alpha, beta=beta, **place, **self.sizes)
         self.kernel.launch(self.groups, self.local, args, False, self.nbytes)
 
 
@@ -156,7 +162,7 @@ def scaled_product(
     *,
     adjoint: bool = False,
     mirrored: bool = False,
-) -> Scaled:
+) -> Product:
     """The launch of ``target = alpha * a @ b + beta * other``, in tiles.
 
     Parameters
@@ -175,14 +181,13 @@ def scaled_product(
     return cache.value_for(key, _prepare_scaled, cache, nodes, adjoint, mirrored)
 
 
-def _prepare_scaled(cache: KernelCache, nodes: tuple[Node, ...], adjoint: bool, mirrored: bool) -> Scaled:
+def _prepare_scaled(cache: KernelCache, nodes: tuple[Node, ...], adjoint: bool, mirrored: bool) -> Product:
     a, b, target, other = nodes
     update = Update(adjoint=adjoint and target.dtype.kind == "c", scaled=True, mirrored=mirrored)
     problem, left, right = _matrices(a, b)
     found = _parts(cache, problem, target.dtype, False, update)
     depth = _depth(cache, found, target.dtype)
-    launch = _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), depth, update, other)
-    return Scaled(launch.kernel, launch.groups, launch.local, tuple(launch.args[6:]), launch.nbytes)
+    return _tiled_product(cache, problem, left, right, target.dtype, found, (a, b, target), depth, update, other)
 
 
 def _parts(
@@ -230,9 +235,24 @@ def _tiled_launch(
     nodes: tuple[Node, Node, Node],
     depth: int,
     update: Update | None = None,
-    other: Node | None = None,
 ) -> Launch:
-    """The launch that multiplies the first two leaves into the third, but for what is only known at a scaled one."""
+    """The launch that multiplies the first two leaves into the third."""
+    return _tiled_product(cache, problem, left, right, work, found, nodes, depth, update).launch(*nodes)
+
+
+def _tiled_product(
+    cache: KernelCache,
+    problem: Problem,
+    left: Matrix,
+    right: Matrix,
+    work: np.dtype,
+    found: Parts,
+    nodes: tuple[Node, Node, Node],
+    depth: int,
+    update: Update | None = None,
+    other: Node | None = None,
+) -> Product:
+    """Plan the product of two leaves into a third."""
     a, b, out = nodes
     policy, tile = cache.policies.matmul, found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
@@ -258,19 +278,17 @@ def _tiled_launch(
         update=update,
     )
     kernel = _kernel(cache, plan, tiled_source)
-    args: list[Any] = []
-    for node in nodes:
-        assert node.memory is not None
-        args += [node.memory.buffer, node.offset]
-    args += [problem.m, problem.n, problem.k, left.outer, left.inner, right.outer, right.inner]
-    args += [found.parts, found.part_depth, depth, problem.matrices]
-    for axis in reversed(range(len(problem.batch))):
-        args += [problem.batch[axis], left.batch[axis], right.batch[axis]]
-    args += [out.strides[-2]] if update else []
-    args += [_apart(out)] if update and update.scaled else []
+    sizes: dict[str, Any] = {"m": problem.m, "n": problem.n, "k": problem.k}
+    sizes |= {"as": left.outer, "ak": left.inner, "bs": right.outer, "bk": right.inner}
+    sizes |= {"parts": found.parts, "part_depth": found.part_depth, "depth": depth, "matrices": problem.matrices}
+    sizes["batch"] = batch_numbers(problem.batch, left.batch, right.batch)
+    if update is not None:
+        sizes["cs"] = out.strides[-2]
+    if update is not None and update.scaled:
+        sizes["cm"] = _apart(out)
     groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices * found.parts
     nbytes = sum(n.size * n.dtype.itemsize for n in nodes)
-    return Launch(kernel, (groups,), (tile.work_items,), args, False, nbytes)
+    return Product(kernel, (groups,), (tile.work_items,), sizes, nbytes)
 
 
 def _apart(stack: Node) -> int:
@@ -306,7 +324,7 @@ class Packing(NamedTuple):
 
     kernel: Kernel
     nbytes: int
-    numbers: tuple[int, ...]
+    sizes: dict[str, Any]
     groups: int
     steps: list[int]  # how many matrices lie between two along each axis of the batch
 
@@ -318,7 +336,7 @@ class Packed:
     kernel: Kernel
     left: Packing
     right: Packing
-    numbers: tuple[int, ...]
+    sizes: dict[str, Any]
     groups: int
     parts: int
     again: bool  # the sum goes to memory more than once
@@ -355,15 +373,15 @@ def _prepare_packed(
     plan = replace(plan, out=_sum_dtype(target.dtype, work, blocks.parts, again))
     one = _prepare_packing(cache, problem, left, problem.m, a.dtype, plan, plan.rows)
     two = _prepare_packing(cache, problem, right, problem.n, b.dtype, plan, plan.vectors * plan.lanes)
-    numbers = [problem.m, problem.n, problem.k, blocks.rows, blocks.columns, blocks.parts, blocks.part_depth]
-    numbers += [policy.depth, problem.matrices]
-    for axis in reversed(range(len(problem.batch))):
-        numbers += [problem.batch[axis], one.steps[axis], two.steps[axis]]
+    sizes: dict[str, Any] = {"m": problem.m, "n": problem.n, "k": problem.k}
+    sizes |= {"block_rows": blocks.rows, "block_columns": blocks.columns, "parts": blocks.parts}
+    sizes |= {"part_depth": blocks.part_depth, "depth": policy.depth, "matrices": problem.matrices}
+    sizes["batch"] = batch_numbers(problem.batch, one.steps, two.steps)
     return Packed(
         kernel=_kernel(cache, plan, packed_source),
         left=one,
         right=two,
-        numbers=tuple(numbers),
+        sizes=sizes,
         groups=blocks.down * blocks.across * blocks.parts * problem.matrices,
         parts=blocks.parts,
         again=again,
@@ -388,12 +406,12 @@ def _prepare_packing(
         matrices *= problem.batch[axis]
     panels = -(-extent // width) * matrices
     units = panels * -(-problem.k // plan.policy.pack_block)
-    numbers = [extent, problem.k, matrix.outer, matrix.inner, units]
-    for axis in reversed(axes):
-        numbers += [problem.batch[axis], matrix.batch[axis]]
+    sizes: dict[str, Any] = {"extent": extent, "k": problem.k, "outer": matrix.outer, "inner": matrix.inner}
+    batch = [(problem.batch[axis], matrix.batch[axis]) for axis in axes]
+    sizes |= {"units": units, "batch": batch_numbers(*zip(*batch, strict=True))}
     kernel = _kernel(cache, pack_plan(matrix, dtype, plan, width), pack_source)
     nbytes = panels * width * problem.k * plan.work.itemsize
-    return Packing(kernel, nbytes, tuple(numbers), max(1, min(units, 4 * cache.units)), steps)
+    return Packing(kernel, nbytes, sizes, max(1, min(units, 4 * cache.units)), steps)
 
 
 def _packed(cache: KernelCache, found: Packed, a: Node, b: Node, target: Node) -> None:
@@ -401,12 +419,12 @@ def _packed(cache: KernelCache, found: Packed, a: Node, b: Node, target: Node) -
     for node, packing in ((a, found.left), (b, found.right)):
         memory = cache.device.allocate(packing.nbytes)
         panels.append(memory)
-        args = [node.memory.buffer, node.offset, memory.buffer, *packing.numbers]  # type: ignore[union-attr]
+        args = packing.kernel.arguments(pp=memory.buffer, **leaf_arguments(x=node), **packing.sizes)
         nbytes = 2 * packing.nbytes
         Launch(packing.kernel, (packing.groups,), (1,), args, found.inline, nbytes, memory).run()
     out = _sums(cache, target, work_dtype(target.dtype), found.parts, found.again)
-    assert out.memory is not None
-    args = [*(m.buffer for m in panels), out.memory.buffer, out.offset, *found.numbers]
+    ap, bp = (m.buffer for m in panels)
+    args = found.kernel.arguments(ap=ap, bp=bp, **leaf_arguments(c=out), **found.sizes)
     nbytes = found.left.nbytes + found.right.nbytes + out.size * out.dtype.itemsize
     Launch(found.kernel, (found.groups,), (1,), args, found.inline, nbytes, panels).run()
     if out is not target:

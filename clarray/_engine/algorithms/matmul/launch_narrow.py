@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from clarray._engine.algorithms.matmul.plan import Matrix, Problem
+from clarray._engine.algorithms.matmul.plan import Matrix, Problem, batch_numbers
 from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan
 from clarray._engine.algorithms.matmul.source_narrow import narrow_source
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.runtime import Kernel
 
 
@@ -16,7 +17,7 @@ class Narrow(NamedTuple):
     """The launch of a narrow product, with every argument that follows from shapes and strides."""
 
     kernel: Kernel
-    numbers: tuple[int, ...]
+    sizes: dict[str, Any]
     groups: int
     items: int
     nbytes: int
@@ -38,12 +39,12 @@ def prepare_narrow(
     left, right = matrices
     blocks = -(-problem.m // plan.rows)
     units = problem.matrices * blocks
-    numbers = [problem.m, problem.k, units, blocks, left.outer, left.inner, right.inner, right.outer]
-    for axis in reversed(range(len(problem.batch))):
-        numbers += [problem.batch[axis], left.batch[axis], right.batch[axis]]
+    sizes: dict[str, Any] = {"m": problem.m, "k": problem.k, "units": units, "blocks": blocks}
+    sizes |= {"as": left.outer, "ak": left.inner, "bk": right.inner, "bn": right.outer}
+    sizes["batch"] = batch_numbers(problem.batch, left.batch, right.batch)
     return Narrow(
         kernel=cache.kernel_for(("matmul", plan), narrow_source, plan, cache.capabilities),
-        numbers=tuple(numbers),
+        sizes=sizes,
         groups=min(-(-units // plan.items), cache.policies.elementwise.groups_per_unit * cache.units),
         items=plan.items,
         nbytes=sum(n.size * n.dtype.itemsize for n in nodes),
@@ -53,11 +54,8 @@ def prepare_narrow(
 
 def run_narrow(found: Narrow, a: Node, b: Node, target: Node) -> None:
     """Multiply."""
-    args = []
-    for node in (a, b, target):
-        assert node.memory is not None
-        args += [node.memory.buffer, node.offset]
-    Launch(found.kernel, (found.groups,), (found.items,), [*args, *found.numbers], found.inline, found.nbytes).run()
+    args = found.kernel.arguments(**leaf_arguments(a=a, b=b, c=target), **found.sizes)
+    Launch(found.kernel, (found.groups,), (found.items,), args, found.inline, found.nbytes).run()
 
 
 __all__ = ["Narrow", "prepare_narrow", "run_narrow"]

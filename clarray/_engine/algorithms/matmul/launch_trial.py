@@ -71,8 +71,9 @@ def _passes(cache: KernelCache, tile: WarpTile, make_launch: MakeLaunch) -> bool
     out = contiguous_leaf(device.allocate(found.nbytes), (m, n), _FLOAT64)
     parts = Parts(tile, 1, -(-k // tile.depth) * tile.depth)
     left, right = Matrix(k, 1, (), 0, 8), Matrix(1, n, (), 0, 8)
+    launch = make_launch(cache, Problem(m, n, k, ()), left, right, _FLOAT64, parts, (x, y, out), 2 * tile.depth)
     try:
-        make_launch(cache, Problem(m, n, k, ()), left, right, _FLOAT64, parts, (x, y, out), 2 * tile.depth).run()
+        launch.run()
         assert out.memory is not None
         device.read(out.memory, 0, found)
     except MemoryError:

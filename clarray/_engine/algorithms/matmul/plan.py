@@ -8,6 +8,7 @@ axis; one that repeats over a batch has stride 0 there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -166,6 +167,11 @@ def work_dtype(dtype: np.dtype) -> np.dtype:
     if dtype_row(dtype).kind in "fc":
         return wide_dtype(dtype)
     return np.dtype(np.uint64 if dtype.itemsize == 8 else np.uint32)
+
+
+def batch_numbers(*batches: Sequence[int]) -> list[int]:
+    """Return the extents and strides of the axes of a stack as kernels take them: axis by axis, the last one first."""
+    return [number for axis in reversed(list(zip(*batches, strict=True))) for number in axis]
 
 
 def merge_batch(batch: Shape, operands: tuple[Shape, ...]) -> tuple[Shape, tuple[Shape, ...]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import PackedPlan, PackPlan, Side, TiledPlan
 from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
+from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import Packed, dtype_row
 from clarray._engine.values import dataclass
@@ -85,37 +86,24 @@ def _placed(name: str, extent: str, side: Side, outer: int, plan: TiledPlan) -> 
 def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     """Render the product through local memory, by work-items or by warps."""
     tile = plan.tile
-    numbers = [
-        "m",
-        "n",
-        "k",
-        "as",
-        "ak",
-        "bs",
-        "bk",
-        "parts",
-        "part_depth",
-        "depth",
-        "matrices",
-        *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),
-        *(("cs",) if plan.update else ()),
-        *(("cm",) if plan.update and plan.update.scaled else ()),
-    ]
     a = _placed("a", "m", plan.a, tile.rows, plan)
     b = _placed("b", "n", plan.b, tile.columns, plan)
     out, scaled = dtype_row(plan.out).storage, plan.update is not None and plan.update.scaled
     real = work_type(plan.work).removesuffix("2")
-    params = [
+    fields = Fields(
         f"__global const {a.type} *ap",
         "long ao",
         f"__global const {b.type} *bp",
         "long bo",
         f"__global {out} *cp",
         "long co",
-        *(f"const long {name}" for name in numbers),
-        *((f"__global const {out} *dp", "long d_o", "const long ds", "const long dm") if scaled else ()),
-        *((f"const {real} alpha", f"const {real} beta") if scaled else ()),
-    ]
+        *numbers("long", ["m", "n", "k", "as", "ak", "bs", "bk", "parts", "part_depth", "depth", "matrices"]),
+        by_axis("batch", "long", ["batch", "ab", "bb"], plan.rank),
+        *(["const long cs"] if plan.update else []),
+        *(["const long cm"] if scaled else []),
+        *([f"__global const {out} *dp", "long d_o", "const long ds", "const long dm"] if scaled else []),
+        *([f"const {real} alpha", f"const {real} beta"] if scaled else []),
+    )
     name, own = ("matmul/tensor", {}) if isinstance(tile, WarpTile) else _of_items(plan)
     body = render(
         name,
@@ -127,17 +115,14 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         complex_=plan.work.kind == "c",
         c_vectors=plan.out_vectors,
         rank=plan.rank,
-        params=params,
+        params=fields.declared,
         band=plan.policy.band,
         update=plan.update,
         **own,
     )
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
-    types = ("buffer", "int64") * 3 + ("int64",) * len(numbers)
-    if scaled:
-        types += ("buffer", "int64", "int64", "int64", *2 * ("float64" if real == "double" else "float32",))
-    return Source("matmul", text, types)
+    return Source.of("matmul", text, fields)
 
 
 def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
@@ -169,22 +154,18 @@ class Turns(NamedTuple):
     chunked: bool
 
 
-def _batch_names(rank: int, *names: str) -> list[str]:
-    return [f"{name}{axis}" for axis in range(rank) for name in names]
-
-
 def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
     """Render the packing of one operand."""
     row = dtype_row(plan.dtype)
     complex_ = plan.work.kind == "c"
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
-    numbers = ["extent", "k", "outer", "inner", "units", *_batch_names(plan.rank, "batch", "step")]
-    params = [
+    fields = Fields(
         f"__global const {row.storage} *restrict xp",
         "long xo",
         f"__global {scalar} *restrict pp",
-        *(f"const long {name}" for name in numbers),
-    ]
+        *numbers("long", ["extent", "k", "outer", "inner", "units"]),
+        by_axis("batch", "long", ["batch", "step"], plan.rank),
+    )
     body = render(
         "matmul/pack",
         S=scalar,
@@ -197,10 +178,10 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
         rank=plan.rank,
         block=plan.block,
         chunks=Turns(True),
-        params=params,
+        params=fields.declared,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("matmul_pack", text, ("buffer", "int64", "buffer", *["int64"] * len(numbers)))
+    return Source.of("matmul_pack", text, fields)
 
 
 def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
@@ -209,25 +190,14 @@ def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
     complex_ = plan.work.kind == "c"
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
     vector = f"{scalar}{plan.lanes}" if plan.lanes > 1 else scalar
-    numbers = [
-        "m",
-        "n",
-        "k",
-        "block_rows",
-        "block_columns",
-        "parts",
-        "part_depth",
-        "depth",
-        "matrices",
-        *_batch_names(plan.rank, "batch", "am", "bm"),
-    ]
-    params = [
+    fields = Fields(
         f"__global const {scalar} *ap",
         f"__global const {vector} *bp",
         f"__global {row.storage} *cp",
         "long co",
-        *(f"const long {name}" for name in numbers),
-    ]
+        *numbers("long", ["m", "n", "k", "block_rows", "block_columns", "parts", "part_depth", "depth", "matrices"]),
+        by_axis("batch", "long", ["batch", "am", "bm"], plan.rank),
+    )
     real = np.dtype(np.float32 if scalar == "float" else np.float64) if complex_ else plan.work
     direct = not complex_ and plan.lanes > 1 and plan.out.kind != "b" and plan.out.itemsize == plan.work.itemsize
     body = render(
@@ -243,8 +213,8 @@ def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
         c_type=row.storage,
         direct=direct,
         rank=plan.rank,
-        params=params,
+        params=fields.declared,
         mac=multiply_add(real, plan.out, plan.policy.multiply_add),
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("matmul_packed", text, ("buffer", "buffer", "buffer", "int64", *["int64"] * len(numbers)))
+    return Source.of("matmul_packed", text, fields)

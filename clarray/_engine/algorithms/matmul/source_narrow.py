@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._engine.algorithms.matmul.plan_narrow import NarrowPlan
 from clarray._engine.algorithms.matmul.source import Turns, multiply_add, work_type
+from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -21,17 +22,16 @@ def narrow_source(plan: NarrowPlan, capabilities: Capabilities) -> Source:
     complex_ = plan.work.kind == "c"
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
     real = np.dtype(np.float32 if scalar == "float" else np.float64) if complex_ else plan.work
-    numbers = ["m", "k", "units", "blocks", "as", "ak", "bk", "bn"]
-    numbers += [f"{name}batch{axis}" for axis in range(plan.rank) for name in ("", "a", "b")]
-    params = [
+    fields = Fields(
         f"__global const {a.storage} *restrict ap",
         "long ao",
         f"__global const {b.storage} *restrict bp",
         "long bo",
         f"__global {c.storage} *restrict cp",
         "long co",
-        *(f"const long {name}" for name in numbers),
-    ]
+        *numbers("long", ["m", "k", "units", "blocks", "as", "ak", "bk", "bn"]),
+        by_axis("batch", "long", ["batch", "abatch", "bbatch"], plan.rank),
+    )
     body = render(
         "matmul/narrow",
         S=scalar,
@@ -54,8 +54,8 @@ def narrow_source(plan: NarrowPlan, capabilities: Capabilities) -> Source:
         b_aligned=plan.b_aligned,
         out_aligned=plan.out_aligned,
         turns=Turns(plan.items == 1),
-        params=params,
+        params=fields.declared,
         mac=multiply_add(real, plan.out, plan.multiply_add),
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("matmul_narrow", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))
+    return Source.of("matmul_narrow", text, fields)
