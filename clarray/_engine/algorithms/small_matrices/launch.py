@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from clarray._engine.algorithms.matmul.plan import merge_batch
+from clarray._engine.algorithms.matmul.plan import batch_numbers, merge_batch
 from clarray._engine.algorithms.small_matrices.plan import (
     FAILURES,
     SmallMatricesPlan,
@@ -18,8 +17,9 @@ from clarray._engine.algorithms.small_matrices.plan import (
 )
 from clarray._engine.algorithms.small_matrices.source import small_matrices_source
 from clarray._engine.expr.layout import aligned, starts_aligned
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.runtime import Device, Memory
 
 _INT32 = np.dtype(np.int32)
@@ -123,25 +123,22 @@ def _run(
     )
     kernel = cache.kernel_for(("small matrices", plan), small_matrices_source, plan, cache.capabilities)
     groups = _groups(plan, matrices, cache.units)
-    args: list[Any] = []
-    for node in (*operands, *found):
-        assert node.memory is not None
-        args += [node.memory.buffer] if node in found else [node.memory.buffer, node.offset]
+    values = leaf_arguments(a=a) | {f"{name}p": memory_of(x).buffer for name, x in zip("xy", found, strict=False)}
     flag = keep = None
     if operation in FAILURES:
         flag = device.allocate(_INT32.itemsize)
         device.fill_zero(flag)
-        args.append(flag.buffer)
+        values["flag"] = flag.buffer
     if plan.scratch:
         keep = device.allocate(groups * extent * (extent + columns) * work.itemsize)
-        args.append(keep.buffer)
+        values["scratch"] = keep.buffer
     turned = -1 if upper else 1  # the other triangle is this one's of the transposed matrix
-    args += [extent, columns, matrices, *a.strides[-2:][::turned]]
+    values |= zip(("as", "ak"), a.strides[-2:][::turned], strict=True)
     if b is not None:
-        args += b.strides[-2:]
-    args += [extent * columns, *(columns, 1)[::turned]]
-    for axis in reversed(range(len(batch))):
-        args += [batch[axis], *(s[axis] for s in strides)]
+        values |= leaf_arguments(b=b) | {"bs": b.strides[-2], "bk": b.strides[-1]}
+    values |= {"n": extent, "columns": columns, "matrices": matrices, "batch": batch_numbers(batch, *strides)}
+    values |= {"xm": extent * columns, **dict(zip(("xs", "xk"), (columns, 1)[::turned], strict=True))}
+    args = kernel.arguments(**values)
     nbytes = sum(x.size * x.dtype.itemsize for x in (*operands, *found))
     inline = matrices * extent**2 * (extent + columns) <= policies.matmul.inline_work
     Launch(kernel, (groups,), (plan.items,), args, inline, nbytes, keep).run()

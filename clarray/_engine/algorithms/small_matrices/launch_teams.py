@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from clarray._engine.algorithms.matmul.plan import merge_batch
+from clarray._engine.algorithms.matmul.plan import batch_numbers, merge_batch
 from clarray._engine.algorithms.small_matrices.plan import work_dtype
 from clarray._engine.algorithms.small_matrices.plan_teams import FAILURES, TeamsPlan, teams_plan
 from clarray._engine.algorithms.small_matrices.source_teams import outputs, teams_source
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.runtime import Device, Memory
 
 _INT32 = np.dtype(np.int32)
@@ -138,24 +138,20 @@ def _run(
     )
     kernel = cache.kernel_for(("orthogonal", plan), teams_source, plan, cache.capabilities)
     groups = _groups(plan, matrices, cache.units)
-    assert a.memory is not None
-    args: list[Any] = [a.memory.buffer, a.offset]
-    for node in found.values():
-        assert node.memory is not None
-        args.append(node.memory.buffer)
+    values = leaf_arguments(a=a) | {f"{name}p": memory_of(node).buffer for name, node in found.items()}
     flag = keep = None
     if operation in FAILURES:
         flag = device.allocate(_INT32.itemsize)
         device.fill_zero(flag)
-        args.append(flag.buffer)
+        values["flag"] = flag.buffer
     if plan.scratch:
         keep = device.allocate(groups * plan.teams * plan.lanes * plan.elements * plan.work.itemsize)
-        args.append(keep.buffer)
-    args += [m, n, wanted, matrices, *a.strides[-2:][:: -1 if turned else 1]]
-    for shape, steps in shapes.values():
-        args += [prod(shape), *steps]
-    for axis in reversed(range(len(batch))):
-        args += [batch[axis], strides[axis]]
+        values["scratch"] = keep.buffer
+    values |= {"m": m, "n": n, "wanted": wanted, "matrices": matrices, "batch": batch_numbers(batch, strides)}
+    values |= zip(("as", "ak"), a.strides[-2:][:: -1 if turned else 1], strict=True)
+    for name, (shape, (row, column)) in shapes.items():
+        values |= {f"{name}m": prod(shape), f"{name}s": row, f"{name}k": column}
+    args = kernel.arguments(**values)
     nbytes = sum(x.size * x.dtype.itemsize for x in (a, *found.values()))
     inline = 64 * a.size * n <= policies.matmul.inline_work
     Launch(kernel, (groups,), (plan.items * plan.teams,), args, inline, nbytes, keep).run()

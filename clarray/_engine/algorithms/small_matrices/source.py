@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.small_matrices.plan import FAILURES, PARTS, SmallMatricesPlan, vector_types
+from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -25,9 +26,13 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
     buffers += [f"__global {stored.compute} *yp"] if plan.operation == "slogdet" else []
     buffers += ["volatile __global int *flag"] if checked else []
     buffers += [f"__global {scalar} *scratch"] if plan.scratch else []
-    numbers = ["columns", "matrices", "as", "ak", *(("bs", "bk") if right else ()), "xm", "xs", "xk"]
-    batch = ("batch", "ab", "bb") if right else ("batch", "ab")
-    numbers += [f"{name}{axis}" for axis in range(plan.rank) for name in batch]
+    fields = Fields(
+        *pointers,
+        *buffers,
+        "const int n",
+        *numbers("long", ["columns", "matrices", "as", "ak", *(("bs", "bk") if right else ()), "xm", "xs", "xk"]),
+        by_axis("batch", "long", ["batch", "ab", *(["bb"] if right else [])], plan.rank),
+    )
     body = render(
         f"small_matrices/{'group' if plan.shared else 'item'}",
         operation=plan.operation,
@@ -52,8 +57,7 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
         rank=plan.rank,
         parts=PARTS,
         multiply_add=plan.multiply_add,
-        params=[*pointers, *buffers, "const int n", *(f"const long {name}" for name in numbers)],
+        params=fields.declared,
     )
-    arg_types = ("buffer", "int64") * (2 if right else 1) + ("buffer",) * len(buffers)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
-    return Source("small_matrices", text, (*arg_types, "int32", *["int64"] * len(numbers)))
+    return Source.of("small_matrices", text, fields)

@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._engine.algorithms.small_matrices.plan import vector_types
 from clarray._engine.algorithms.small_matrices.plan_teams import FAILURES, MOST_SWEEPS, TeamsPlan
+from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -24,9 +25,14 @@ def teams_source(plan: TeamsPlan, capabilities: Capabilities) -> Source:
     buffers = [f"__global {stored if real else element} *{name}p" for name, real in results.items()]
     buffers += ["volatile __global int *flag"] if plan.operation in FAILURES else []
     buffers += [f"__global {scalar} *scratch"] if plan.scratch else []
-    numbers = ["matrices", "as", "ak", *(f"{name}{step}" for name in results for step in "msk")]
-    numbers += [f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab")]
-    extents = ["const int m", "const int n", "const int wanted"]
+    fields = Fields(
+        f"__global const {element} *ap",
+        "long ao",
+        *buffers,
+        *numbers("int", ["m", "n", "wanted"]),
+        *numbers("long", ["matrices", "as", "ak", *(f"{name}{step}" for name in results for step in "msk")]),
+        by_axis("batch", "long", ["batch", "ab"], plan.rank),
+    )
     limits = np.finfo(scalar if scalar != "float" else "float32")
     body = render(
         "small_matrices/team",
@@ -51,10 +57,10 @@ def teams_source(plan: TeamsPlan, capabilities: Capabilities) -> Source:
         chunked=plan.chunked,
         rank=plan.rank,
         multiply_add=plan.multiply_add,
-        params=[f"__global const {element} *ap", "long ao", *buffers, *extents, *(f"const long {x}" for x in numbers)],
+        params=fields.declared,
     )
-    types = ("buffer", "int64", *["buffer"] * len(buffers), *["int32"] * len(extents), *["int64"] * len(numbers))
-    return Source("small_matrices", source(body, make_dialect(capabilities, 1), capabilities.function_attribute), types)
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source.of("small_matrices", text, fields)
 
 
 def outputs(operation: str, mode: str) -> dict[str, bool]:
