@@ -21,7 +21,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.overlap import lie_alike
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import COSTLY, Operands, operands_of
+from clarray._engine.launch.operands import COSTLY, Operands, leaf_arguments, operands_of
 from clarray._engine.runtime import Memory
 from clarray._engine.values import dataclass
 
@@ -108,11 +108,11 @@ class OnePass:
 
 
 class _Followed(NamedTuple):
-    """What follows a pass: the operands, their loops over the result, and what the launch is told of these."""
+    """What follows a pass: the operands, their loops over the result, and the extents and strides of these by name."""
 
     ending: Ending | None
     operands: Operands
-    numbers: list[int]
+    sizes: dict[str, Any]
     furthest: int
     key: tuple[Any, ...]
 
@@ -142,21 +142,22 @@ def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: Finish |
     key = ("fft", value.sig, operands.pattern, plan, followed.key)
     kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, finish, cache.capabilities)
     tables = tables_for(cache.device, plan, step.m, core.order, (core.chirp_before, core.chirp_after))
-    assert out.memory is not None
     cache.kept[id(tables.memory.buffer)] = tables.memory  # so that captures know it
-    args: list[Any] = operands.arguments() + followed.operands.arguments()
-    args += [out.memory.buffer, out.offset, tables.memory.buffer]
     nbytes = operands.nbytes + followed.operands.nbytes + out.size * out.dtype.itemsize
     groups, keep = _groups(cache, here, plan.lanes, nbytes)
+    values: dict[str, Any] = {"tables": tables.memory.buffer, "scale": core.scale, **tables.places, **followed.sizes}
     if keep is not None:
-        args.append(keep.buffer)
+        values["scratch"] = keep.buffer
     inner = here.lines.inner
-    stride = inner * core.extent if step.m == 1 else step.points * step.m * step.s
-    args += [here.units, step.m, step.s, core.have, core.bound, core.whole, inner, stride, core.stored * inner]
-    args += [extent for extent, _ in reversed(kept)]
-    for number, each in enumerate(strides):
-        args += [each[here.axis], *(steps[number] for _, steps in reversed(kept))]
-    args += [*followed.numbers, *tables.places, core.scale]
+    values["stride"] = inner * core.extent if step.m == 1 else step.points * step.m * step.s
+    values |= {"units": here.units, "m": step.m, "s": step.s, "inner": inner, "limit": core.stored * inner}
+    values |= {"have": core.have, "bound": core.bound, "whole": core.whole, "k": [n for n, _ in reversed(kept)]}
+    for number, (name, each) in enumerate(zip(operands.names, strides, strict=True)):
+        values[f"{name}s0"] = each[here.axis]
+        values[f"{name}k"] = [steps[number] for _, steps in reversed(kept)]
+    args = kernel.arguments(
+        inputs=operands.arguments(), more=followed.operands.arguments(), **leaf_arguments(y=out), **values
+    )
     inline = policy.chunked and COSTLY * nbytes <= cache.policies.elementwise.inline_bytes
     return Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes, (keep, tables.memory))
 
@@ -201,21 +202,22 @@ def _groups(cache: KernelCache, here: OnePass, lanes: int, nbytes: int) -> tuple
 
 def _followed(here: OnePass, finish: Finish | None, out: Node) -> _Followed:
     if finish is None or finish.root is finish.transformed:
-        return _Followed(None, Operands(()), [], 0, ())
+        return _Followed(None, Operands(()), {}, 0, ())
     operands = Operands(finish.others)
     placed = operands.strides(len(out.shape))
     classes = iter([_ending_access(node, s, out) for node, s in zip(operands.placed, placed, strict=True)])
     accesses = tuple(["const" if n.op is CONST else next(classes) for n in operands.nodes])
     kinds = [each for each in accesses if each != "const"]
     moved = [s for s, kind in zip(placed, kinds, strict=True) if kind in ("strided", "index")]
+    names = [f"e{number}" for number, kind in enumerate(accesses) if kind in ("strided", "index")]
     kept = (
         merge([(out.shape[k], tuple(s[k] for s in moved)) for k in here.out_order if out.shape[k] > 1]) if moved else []
     )
-    numbers = [extent for extent, _ in reversed(kept)]
-    for number in range(len(moved)):
-        numbers += [steps[number] for _, steps in reversed(kept)]
+    sizes: dict[str, Any] = {"g": [extent for extent, _ in reversed(kept)]}
+    for number, name in enumerate(names):
+        sizes[f"{name}g"] = [steps[number] for _, steps in reversed(kept)]
     key = (finish.root.sig, Operands(finish.root.inputs).pattern)
-    return _Followed(Ending(accesses, len(kept)), operands, numbers, furthest(out.shape, placed), key)
+    return _Followed(Ending(accesses, len(kept)), operands, sizes, furthest(out.shape, placed), key)
 
 
 def _ending_access(node: Node, strides: Shape, out: Node) -> str:

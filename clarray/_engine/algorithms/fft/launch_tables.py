@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.fft.plan import PassPlan, computed_roots
+from clarray._engine.algorithms.fft.plan import PLACES, PassPlan, computed_roots
 from clarray._engine.algorithms.fft.roots import (
     chirp,
     chirp_spectrum,
@@ -30,10 +30,10 @@ class Section(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Memory, and where in it each table begins, as the kernels are told."""
+    """Memory, and the kernels' arguments that say where in it each table begins, by name."""
 
     memory: Memory
-    places: tuple[int, ...]
+    places: dict[str, int]
 
 
 def tables_for(
@@ -70,7 +70,6 @@ def _made(
     """Make the tables; `m` is 0 where no roots between passes are read."""
     dtype = np.result_type(plan.work, np.complex64)
     parts = [stage_roots(plan.radices, dtype, by_output=not plan.policy.chunked)]
-    places = []
 
     def put(table: np.ndarray) -> int:
         place = sum(part.size for part in parts)
@@ -78,20 +77,17 @@ def _made(
         return place
 
     whole = plan.points * m
-    places = [0, 0, 0, 0]
-    if m:
-        coarse, fine = two_tables(whole, dtype)
-        places = [put(coarse), put(fine), shift_of(whole), 0]
-        if beside:
-            places[3] = put(_beside(plan.points, beside, whole, dtype))
-    if order:
-        coarse, fine = two_tables(order, dtype)
-        places += [put(coarse), put(fine), shift_of(order)]
-    else:
-        places += [0, 0, 0]
-    for section in sections:
-        places.append(0 if section is None else put(_section(section, dtype)))
-    return Tables(device.upload(np.concatenate([*parts, np.ones(1, dtype)])), tuple(places))
+    places = dict.fromkeys(PLACES, 0)
+    for prefix, length in (("", whole if m else 0), ("real_", order)):
+        if length:
+            coarse, fine = two_tables(length, dtype)
+            places |= {f"{prefix}coarse": put(coarse), f"{prefix}fine": put(fine), f"{prefix}shift": shift_of(length)}
+        if not prefix and m and beside:
+            places["lane_roots"] = put(_beside(plan.points, beside, whole, dtype))
+    for name, section in zip(("before_at", "after_at"), sections, strict=True):
+        if section is not None:
+            places[name] = put(_section(section, dtype))
+    return Tables(device.upload(np.concatenate([*parts, np.ones(1, dtype)])), places)
 
 
 def _section(section: Section, dtype: np.dtype) -> np.ndarray:

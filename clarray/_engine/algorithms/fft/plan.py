@@ -36,6 +36,10 @@ SWAP, TABLE, SCALE = "swap", "table", "scale"  # parts change places (which turn
 _BANKS_BYTES = 128  # of local memory that lie beside each other in its 32 banks
 
 
+# Where in the tables of a pass each of them begins: names of the kernel's arguments.
+PLACES = ("coarse", "fine", "shift", "lane_roots", "real_coarse", "real_fine", "real_shift", "before_at", "after_at")
+
+
 class Ending(NamedTuple):
     """How a last pass reads the operands of what is done to its values.
 

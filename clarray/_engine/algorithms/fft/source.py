@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.fft.plan import COMPLEX, SCALE, SWAP, Ending, PassPlan, bank_shift, computed_roots
+from clarray._engine.algorithms.fft.plan import (
+    COMPLEX,
+    PLACES,
+    SCALE,
+    SWAP,
+    Ending,
+    PassPlan,
+    bank_shift,
+    computed_roots,
+)
 from clarray._engine.algorithms.fft.source_butterflies import LOOPED, Butterfly, prime_table
+from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, converted, operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.finish import Finish
@@ -20,9 +30,7 @@ if TYPE_CHECKING:
     from clarray._engine.ops.ctype import Dialect
     from clarray._engine.runtime import Capabilities
 
-# Positions, in the order in which `launch.py` passes them.
 _NUMBERS = ("units", "m", "s", "have", "bound", "whole", "inner", "stride", "limit")
-_PLACES = ("coarse", "fine", "shift", "lane_roots", "real_coarse", "real_fine", "real_shift", "before_at", "after_at")
 
 
 class _EndingCode:
@@ -38,9 +46,6 @@ class _EndingCode:
         inputs.types.append(("result", transformed.dtype, False))
         self.call = Call("ending", root, inputs)
         self.out = operand("y", root.dtype, "unit", dialect, base="at_y")
-        self.numbers = [f"g{a}" for a in range(plan.rank)]
-        for name in self.moved:
-            self.numbers += [f"{name}g{a}" for a in range(plan.rank)]
 
 
 def pass_source(
@@ -52,36 +57,22 @@ def pass_source(
     wide = np.result_type(plan.work, np.complex64)
     call = Call("value", converted(value, plan.work if plan.real else wide), inputs)
     scalar = "float" if plan.work.itemsize == 4 else "double"
-    integer = "int32" if plan.index == "int" else "int64"
     chunked = plan.policy.chunked
     real_out = plan.store in ("real", "pairs")
     ending = _EndingCode(plan.ending, finish, dialect) if plan.ending is not None and finish is not None else None
     stored = f"{scalar}{'' if real_out else 2}"
-    numbers = [*_NUMBERS, *(f"k{a}" for a in range(plan.rank))]
-    for o in inputs.operands:
-        numbers += [o.step, *(f"{o.name}k{a}" for a in range(plan.rank))]
-    if ending is not None:
-        numbers += ending.numbers
     more = ending.inputs if ending is not None else None
-    params = [
-        *inputs.params,
-        *(more.params if more is not None else ()),
+    fields = Fields(
+        ("inputs", inputs.params),
+        ("more", more.params if more is not None else []),
         f"__global {ending.out.storage if ending is not None else stored} *yp",
         "const long yo",
         f"__global const {scalar}2 *tables",
         *([f"__global {scalar}{plan.lanes if plan.lanes > 1 else ''} *scratch"] if chunked else []),
-        *(f"const {plan.index} {name}" for name in numbers),
-        *(f"const int {name}" for name in _PLACES),
+        *_loop_fields(plan, inputs, ending),
+        *numbers("int", PLACES),
         f"const {scalar} scale",
-    ]
-    arg_types = [
-        *inputs.arg_types,
-        *(more.arg_types if more is not None else ()),
-        *["buffer", "int64", "buffer", *["buffer"] * chunked],
-        *[integer] * len(numbers),
-        *["int32"] * len(_PLACES),
-        plan.work.name,
-    ]
+    )
     names = ("re", "im") if chunked else ("re[c]", "im[c]")
     body = render(
         "fft/vectors" if chunked else "fft/tiles",
@@ -103,7 +94,7 @@ def pass_source(
         value=call,
         ending=ending,
         stored_type=stored,
-        params=params,
+        params=fields.declared,
         rank=plan.rank,
         real=plan.real,
         form=plan.load,
@@ -121,7 +112,19 @@ def pass_source(
         out_across=plan.out_across,
         simple_store=ending is None and plan.store == COMPLEX and not plan.cropped and set(plan.after) <= {SWAP, SCALE},
     )
-    return Source("fft", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+    return Source.of("fft", source(body, dialect, capabilities.function_attribute), fields)
+
+
+def _loop_fields(plan: PassPlan, inputs: Inputs, ending: _EndingCode | None) -> list[str | Group]:
+    """Declare positions, the extents of the loops, and the strides of each operand, and of those beside the result."""
+    index = plan.index
+    parts: list[str | Group] = [*numbers(index, _NUMBERS), axes(index, "k", plan.rank)]
+    for o in inputs.operands:
+        parts += [f"const {index} {o.step}", axes(index, f"{o.name}k", plan.rank)]
+    if ending is not None:
+        parts.append(axes(index, "g", ending.rank))
+        parts += [axes(index, f"{name}g", ending.rank) for name in ending.moved]
+    return parts
 
 
 class _Stage(NamedTuple):
