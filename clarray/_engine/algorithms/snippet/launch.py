@@ -15,7 +15,7 @@ from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf, memory_of, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
-from clarray._engine.launch.operands import COSTLY, Operands, operands_of
+from clarray._engine.launch.operands import COSTLY, Operands, leaf_arguments, operands_of
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
@@ -103,8 +103,8 @@ def _prepare(
     space: Space,
     outs: int,
     placed: bool,
-) -> tuple[Kernel, list[int], int]:
-    """The kernel, the arguments that follow from shapes and strides, and the units of work."""
+) -> tuple[Kernel, dict[str, Any], int]:
+    """The kernel, the arguments that follow from shapes and strides by name, and the units of work."""
     policy = cache.policies.elementwise
     plan = snippet_plan(space, size, inputs.kinds(), outs, policy)
     key = ("snippet", snippet.function, tuple(v.sig for v in values), inputs.pattern, plan)
@@ -112,11 +112,11 @@ def _prepare(
     loops = space.shape or (1,)
     strides = [s or (0,) for s in space.strides] if placed else []
     rows = size // loops[-1]
-    numbers = [rows, *reversed(loops)]
-    for steps in (*strides[outs:], *strides[:outs]):
-        numbers += reversed(steps)
+    sizes: dict[str, Any] = {"rows": rows, "k": loops[::-1]}
+    names = [*(f"y{number}" for number in range(outs)), *inputs.names]
+    sizes |= {f"{name}k": steps[::-1] for name, steps in zip(names, strides, strict=True)} if placed else {}
     segment = policy.segment or 1 if policy.chunked else 1
-    return kernel, numbers, rows * -(-loops[-1] // segment)
+    return kernel, sizes, rows * -(-loops[-1] // segment)
 
 
 def _launch(
@@ -137,18 +137,18 @@ def _launch(
         strides,
     )
     space = collapse(shape, strides) if strides else collapse(shape, (tuple([0] * ndim),))
-    kernel, numbers, units = cache.value_for(
+    kernel, sizes, units = cache.value_for(
         key, _prepare, cache, snippet, values, inputs, prod(shape), space, len(outs), bool(strides)
     )
-    args = inputs.arguments(space.offsets[len(outs) :])
     nbytes = inputs.nbytes + sum(n.size * n.dtype.itemsize for n in (*arrays, *places))
-    for node in (*arrays, *(p for p in places if all(p is not o for o in outs))):
-        assert node.memory is not None
-        args += [node.memory.buffer, node.offset, node.size]
-    for out, shift in zip(outs, space.offsets, strict=False):
-        assert out.memory is not None
-        args += [out.memory.buffer, out.offset + shift]
-    args += numbers
+    placed = sizes.copy()
+    raw = [number for number, (_, _, raw) in enumerate((*snippet.inputs, *snippet.outputs)) if raw]
+    whole = (*arrays, *(p for p in places if all(p is not o for o in outs)))
+    for number, node in zip(raw, whole, strict=True):
+        placed |= leaf_arguments(**{f"w{number}": node}) | {f"w{number}n": node.size}
+    for number, (out, shift) in enumerate(zip(outs, space.offsets, strict=False)):
+        placed |= {f"y{number}p": memory_of(out).buffer, f"y{number}o": out.offset + shift}
+    args = kernel.arguments(inputs=inputs.arguments(space.offsets[len(outs) :]), **placed)
     return Launch(
         kernel,
         (groups(units, nbytes, cache.units, policy),),

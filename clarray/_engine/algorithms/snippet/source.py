@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray._engine.algorithms.snippet.plan import SnippetPlan
+from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -67,24 +68,20 @@ def snippet_source(
         _stepped(operand(f"y{k}", d, a, dialect, base=f"y{k}b"))
         for k, (d, a) in enumerate(zip(stored, plan.out_accesses, strict=True))
     ]
-    params, kinds, whole = list(inputs.params), list(inputs.arg_types), []
+    parts: list[str | Group] = [("inputs", inputs.params)]
+    whole = []
     for number, (_, dtype, raw) in enumerate((*snippet.inputs, *snippet.outputs)):
         if raw:
             name = f"w{number}"
             const = "const " if number < len(snippet.inputs) else ""
-            params.append(f"__global {const}{dtype_row(dtype).storage} *{name}p")
-            params += [f"const long {name}o", f"const long {name}n"]
-            kinds += ["buffer", "int64", "int64"]
+            parts.append(f"__global {const}{dtype_row(dtype).storage} *{name}p")
+            parts += numbers("long", [f"{name}o", f"{name}n"])
             whole.append(name)
     for o in outs:
-        more, types = parameters(o, const=False)
-        params += more
-        kinds += types
+        parts += parameters(o, const=False)[0]
     everyone = [*operands, *outs]
-    numbers = [f"k{a}" for a in range(plan.rank)]
-    numbers += [f"{o.name}k{a}" for o in everyone for a in range(plan.rank)]
-    params += ["const long rows", *(f"const {plan.index} {name}" for name in numbers)]
-    kinds += ["int64", *["int32" if plan.index == "int" else "int64"] * len(numbers)]
+    parts += ["const long rows", axes(plan.index, "k", plan.rank)]
+    fields = Fields(*parts, *(axes(plan.index, f"{o.name}k", plan.rank) for o in everyone))
     body = "".join(call.text for call in calls) + render(
         "snippet/snippet",
         d=dialect,
@@ -98,11 +95,11 @@ def snippet_source(
         everyone=everyone,
         whole=whole,
         prepare=inputs.prepare,
-        params=params,
+        params=fields.declared,
         rank=plan.rank,
         call=_call(snippet, [c.call(0) for c in calls], whole, [o.name for o in outs]),
     )
-    return Source("snippet", source(body, dialect, capabilities.function_attribute), tuple(kinds))
+    return Source.of("snippet", source(body, dialect, capabilities.function_attribute), fields)
 
 
 def _stepped(o: Operand) -> Operand:
