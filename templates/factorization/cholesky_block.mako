@@ -7,7 +7,7 @@
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${block}, 1, 1)))
-void cholesky_block(__global E *wp, long wo, volatile __global int *flag, long fo, const long pitch, const int size) {
+void cholesky_block(${', '.join(params)}) {
   __local E column[2][${block}] __attribute__((aligned(16)));
   __local R diagonal[2];
   const int i = get_local_id(0);

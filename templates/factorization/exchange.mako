@@ -9,7 +9,7 @@
 <%namespace name="displaced" file="displaced.mako"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void exchange(__global E *wp, long wo, __global int *ip, long io, const long pitch, const int columns) {
+void exchange(${', '.join(params)}) {
   const int column = get_global_id(0), panels = (columns + ${width - 1}) / ${width};
   if (column >= columns) return;
   __global int *moves = ip + io + ${ints}, *block = moves + ${2 * block};

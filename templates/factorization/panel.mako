@@ -25,8 +25,7 @@ ${instructions()}
 % endif
 #define A(i, j) w[(j) * pitch + (i)]
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void panel(__global E *wp, long wo, __global int *ip, long io, const long pitch, const int rows, const int size,
-           const int begins, const int moves, const int spare) {
+void panel(${', '.join(params)}) {
 % if search == 'items':
   __local R most[${items}];
   __local int where[${items}];

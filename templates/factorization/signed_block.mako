@@ -8,7 +8,7 @@
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${block}, 1, 1)))
-void signed_block(__global E *wp, long wo, __global R *sp, long so, const long pitch, const int size) {
+void signed_block(${', '.join(params)}) {
   __local E shared_row[2][${block}];
   __local int below[${block}];
   const int i = get_local_id(0);

@@ -14,8 +14,7 @@ ${numbers.define()}
 #define A(i, j) w[(j) * pitch + (i)]
 #define TOGETHER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void tall_panel(__global E *wp, long wo, __global int *ip, long io, const long pitch, const int rows, const int size,
-           const int begins, const int moves, const int spare) {
+void tall_panel(${', '.join(params)}) {
   __local R most[${items}];
   __local int where[${items}];
   __local E u[${width * inner}];

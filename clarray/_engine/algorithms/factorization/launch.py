@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -228,19 +228,20 @@ def _cholesky_launches(
     for k in range(0, n, plan.block):
         size = min(plan.block, n - k)
         corner, end = k * (pitch + 1), k + size
-        args = [work.buffer, corner, ints.buffer, 0, pitch, size]
+        args = factorize.arguments(wp=work.buffer, wo=corner, flag=ints.buffer, fo=0, pitch=pitch, size=size)
         yield Launch(factorize, (1,), (plan.block,), args, False, size**2 * dtype.itemsize)
         if end == n:
             break
         lines = corner + size * pitch
-        places = [work.buffer, corner, work.buffer, lines, work.buffer, lines]
-        yield substitution(cache, plan, how, places, (pitch, 1, pitch, 1, pitch, 1), n - end, size)
+        below_corner = Lines(work, lines, pitch, 1)
+        places = {"t": Lines(work, corner, pitch, 1), "x": below_corner, "y": below_corner}
+        yield substitution(cache, plan, how, places, n - end, size)
         below = leaf(work, (n - end, size), (pitch, 1), lines, dtype)
         left = leaf(work, (n - end, n - end), (pitch, 1), end * (pitch + 1), dtype)
         yield update_launch(cache, below, transposed_leaf(below), left, True, True)
     copy = cache.kernel_for(("triangle", plan, upper), triangle_source, plan, upper, cache.capabilities)
     side = -(-n // SIDE)
-    args = [work.buffer, 0, found.buffer, 0, pitch, n]
+    args = copy.arguments(wp=work.buffer, wo=0, xp=found.buffer, xo=0, pitch=pitch, n=n)
     yield Launch(copy, (side, side), (SIDE, SIDE), args, False, 2 * n * n * dtype.itemsize)
 
 
@@ -270,15 +271,19 @@ def _lu_launches(
         lines, size, block, moves = n + columns - end, end - k, shape.width, INTS
         if lines and size > block:
             kernel = cache.kernel_for(("exchange", plan, block), exchange_source, plan, block, cache.capabilities)
-            args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, size]
+            place = {"wp": work.buffer, "wo": k * (pitch + 1), "ip": ints.buffer, "io": 0}
+            args = kernel.arguments(pitch=pitch, columns=size, **place)
             yield Launch(kernel, (-(-size // plan.lines),), (plan.lines,), args, False, size**2 * dtype.itemsize)
             block, moves = plan.block, INTS + 2 * plan.block
         if lines:
             yield from _update_launches(cache, plan, block, n, (k, end), lines, moves, work, ints)
         k = end
     if operation != "solve":
-        args = [work.buffer, 0, ints.buffer, 0, *(arg for memory in found for arg in (memory.buffer, 0)), pitch, n]
         kernel = cache.kernel_for((operation, plan), determinant_source, plan, operation, cache.capabilities)
+        place = {"wp": work.buffer, "wo": 0, "ip": ints.buffer, "io": 0}
+        for name, memory in zip("xy", found, strict=False):
+            place |= {f"{name}p": memory.buffer, f"{name}o": 0}
+        args = kernel.arguments(pitch=pitch, n=n, **place)
         yield Launch(kernel, (1,), (ITEMS,), args, False, n * dtype.itemsize)
     elif columns:
         yield from _back_launches(cache, plan, n, columns, dtype, work, *found)
@@ -300,7 +305,9 @@ def _panel_launches(
     spare = INTS + 4 * _noted(plan, cache.policies.factorization)
     for k in range(first, last, shape.width):
         end, moves = min(k + shape.width, last), INTS + 2 * (k - first)
-        args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, n - k, end - k, int(k == 0), moves, spare]
+        place = {"wp": work.buffer, "wo": k * (pitch + 1), "ip": ints.buffer, "io": 0, "pitch": pitch}
+        noted = {"begins": int(k == 0), "moves": moves, "spare": spare}
+        args = factorize.arguments(rows=n - k, size=end - k, **noted, **place)
         yield Launch(factorize, (1,), (shape.items,), args, False, 2 * (end - k) * (n - k) * itemsize)
         if end < last:
             yield from _update_launches(cache, plan, shape.width, n, (k, end), last - end, moves, work, ints)
@@ -331,8 +338,9 @@ def _update_launches(
     (k, end), dtype, pitch = columns, plan.dtype, _pitch(n, plan.dtype)
     size, corner, right = end - k, k * (pitch + 1), end * pitch + k
     how = SubstitutionPlan(block=block, unit=True, swapped=True)
-    places = [work.buffer, corner, work.buffer, right, work.buffer, right, ints.buffer, moves]
-    yield substitution(cache, plan, how, places, (1, pitch, pitch, 1, pitch, 1), lines, size)
+    beside = Lines(work, right, pitch, 1)
+    places = {"t": Lines(work, corner, 1, pitch), "x": beside, "y": beside}
+    yield substitution(cache, plan, how, places, lines, size, {"moves": ints.buffer, "mo": moves})
     if end < n:
         above = leaf(work, (lines, size), (pitch, 1), right, dtype)
         below = leaf(work, (size, n - end), (pitch, 1), corner + size, dtype)
@@ -353,8 +361,12 @@ def _back_launches(
     for k in reversed(range(0, n, plan.block)):
         size = min(plan.block, n - k)
         last = k + size - 1
-        places = [work.buffer, last * (pitch + 1), work.buffer, n * pitch + last, found.buffer, last * columns]
-        yield substitution(cache, plan, how, places, (-1, -pitch, pitch, -1, 1, -columns), columns, size)
+        places = {
+            "t": Lines(work, last * (pitch + 1), -1, -pitch),
+            "x": Lines(work, n * pitch + last, pitch, -1),
+            "y": Lines(found, last * columns, 1, -columns),
+        }
+        yield substitution(cache, plan, how, places, columns, size)
         if k:
             solved = leaf(found, (columns, size), (1, columns), k * columns, dtype)
             above = leaf(work, (size, k), (pitch, 1), k * pitch, dtype)
@@ -362,24 +374,39 @@ def _back_launches(
             yield update_launch(cache, solved, above, left)
 
 
+class Lines(NamedTuple):
+    """Lines in memory: where they begin, how far they are from each other, and how far their elements are."""
+
+    memory: Memory
+    offset: int
+    apart: int
+    step: int
+
+
+_STRIDES = {"t": ("ts", "tk"), "x": ("xl", "xs"), "y": ("yl", "ys")}  # the kernel's names of a matrix's strides
+
+
 def substitution(
     cache: KernelCache,
     plan: FactorizationPlan,
     how: SubstitutionPlan,
-    places: list[Any],
-    strides: tuple[int, ...],
+    places: dict[str, Lines],
     lines: int,
     size: int,
+    exchanges: dict[str, Any] | None = None,
 ) -> Launch:
     """The launch that solves lines by a triangular block.
 
     Parameters
     ----------
-    places : list
-        Buffers and offsets: of the block, of the lines, and of where they go; and of how rows are exchanged.
-    strides : tuple of int
-        Of the block's rows and columns; of lines and of their elements; and of those where they go.
+    places : dict
+        The rows of the block ``t``, the lines ``x`` that are solved for, and the lines ``y`` that are written.
+    exchanges : dict, optional
+        Arguments of a kernel that exchanges rows before, by name.
     """
     kernel = cache.kernel_for(("substitute", plan, how), substitute_source, plan, how, cache.capabilities)
+    values = {"lines": lines, "size": size, **(exchanges or {})}
+    for name, (memory, offset, *strides) in places.items():
+        values |= {f"{name}p": memory.buffer, f"{name}o": offset, **dict(zip(_STRIDES[name], strides, strict=True))}
     nbytes = 2 * lines * size * plan.dtype.itemsize
-    return Launch(kernel, (-(-lines // plan.lines),), (plan.lines,), [*places, *strides, lines, size], False, nbytes)
+    return Launch(kernel, (-(-lines // plan.lines),), (plan.lines,), kernel.arguments(**values), False, nbytes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.launch import block_plan, substitution
+from clarray._engine.algorithms.factorization.launch import Lines, block_plan, substitution
 from clarray._engine.algorithms.factorization.plan import SubstitutionPlan
 from clarray._engine.algorithms.factorization.source import signed_block_source
 from clarray._engine.algorithms.matmul.launch import update_launch
@@ -44,9 +44,9 @@ def _divide_launches(cache: KernelCache, x: Node, r: Node) -> Iterator[Launch]:
     how = SubstitutionPlan(block=plan.block)
     for k in range(0, n, plan.block):
         size, end = min(plan.block, n - k), min(k + plan.block, n)
-        lines = [memory_of(x).buffer, x.offset + k * m]
-        places = [memory_of(r).buffer, r.offset + k * (n + 1), *lines, *lines]
-        yield substitution(cache, plan, how, places, (1, n, 1, m, 1, m), m, size)
+        lines = Lines(memory_of(x), x.offset + k * m, 1, m)
+        places = {"t": Lines(memory_of(r), r.offset + k * (n + 1), 1, n), "x": lines, "y": lines}
+        yield substitution(cache, plan, how, places, m, size)
         if end < n:
             right = leaf(memory_of(r), (n - end, size), (1, n), r.offset + k * n + end, dtype)
             found = leaf(memory_of(x), (size, m), (m, 1), x.offset + k * m, dtype)
@@ -101,15 +101,17 @@ def _sign_launches(cache: KernelCache, q: Node, signs: Memory, rounding: float) 
     for k in range(0, n, plan.block):
         size, end = min(plan.block, n - k), min(k + plan.block, n)
         corner, rest = q.offset + k * (n + 1), n - end
-        args = [work.buffer, corner, signs.buffer, k, n, size]
+        args = eliminate.arguments(wp=work.buffer, wo=corner, sp=signs.buffer, so=k, pitch=n, size=size)
         yield Launch(eliminate, (1,), (plan.block,), args, False, 2 * size**2 * dtype.itemsize)
         if not rest:
             return
-        block, below, beside = [work.buffer, corner], corner + size * n, corner + size
-        lines = [work.buffer, below]
-        yield substitution(cache, plan, below_it, [*block, *lines, *lines], (1, n, n, 1, n, 1), rest, size)
-        lines = [work.buffer, beside]
-        yield substitution(cache, plan, beside_it, [*block, *lines, *lines], (n, 1, 1, n, 1, n), rest, size)
+        below, beside = corner + size * n, corner + size
+        lines = Lines(work, below, n, 1)
+        places = {"t": Lines(work, corner, 1, n), "x": lines, "y": lines}
+        yield substitution(cache, plan, below_it, places, rest, size)
+        lines = Lines(work, beside, 1, n)
+        places = {"t": Lines(work, corner, n, 1), "x": lines, "y": lines}
+        yield substitution(cache, plan, beside_it, places, rest, size)
         left = leaf(work, (rest, size), (n, 1), below, dtype)
         right = leaf(work, (size, rest), (n, 1), beside, dtype)
         yield update_launch(cache, left, right, leaf(work, (rest, rest), (n, 1), below + size, dtype))

@@ -53,10 +53,11 @@ def passes(cache: KernelCache, plan: FactorizationPlan, search: str) -> bool:
         panel = panel + 1j * random.uniform(-1, 1, panel.shape)
     panel = panel.astype(dtype)
     ints = np.zeros(INTS + 2 * size, np.int32)
+    kernel = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
+    work, told = device.upload(panel), device.upload(ints)
+    place = {"wp": work.buffer, "wo": 0, "ip": told.buffer, "io": 0, "pitch": rows}
+    args = kernel.arguments(rows=rows, size=size, begins=1, moves=INTS, spare=0, **place)
     try:
-        kernel = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
-        work, told = device.upload(panel), device.upload(ints)
-        args = [work.buffer, 0, told.buffer, 0, rows, rows, size, 1, INTS, 0]
         kernel.launch((1,), (shape.items,), args, False, 2 * panel.nbytes)
         found = np.empty_like(panel)
         device.read(work, 0, found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarray._engine.algorithms.factorization.plan import INTS, WARP, FactorizationPlan, PanelPlan, SubstitutionPlan
+from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -34,17 +35,21 @@ def arithmetic(dtype: np.dtype, multiply_add: str) -> dict[str, Any]:
     }
 
 
-def _source(
-    name: str, types: tuple[str, ...], plan: FactorizationPlan, capabilities: Capabilities, **more: Any
-) -> Source:
-    body = render(f"factorization/{name}", **arithmetic(plan.dtype, plan.multiply_add), **more)
-    return Source(name, source(body, make_dialect(capabilities, 1), capabilities.function_attribute), types)
+# Templates call an element E, and its real part R.
+_WORK = ("__global E *wp", "long wo")
+_INTS = ("__global int *ip", "long io")
+
+
+def _source(name: str, fields: Fields, plan: FactorizationPlan, capabilities: Capabilities, **more: Any) -> Source:
+    body = render(f"factorization/{name}", **arithmetic(plan.dtype, plan.multiply_add), params=fields.declared, **more)
+    return Source.of(name, source(body, make_dialect(capabilities, 1), capabilities.function_attribute), fields)
 
 
 def cholesky_block_source(plan: FactorizationPlan, capabilities: Capabilities) -> Source:
     """Render the factorization of a block on the diagonal."""
-    types = ("buffer", "int64", "buffer", "int64", "int64", "int32")
-    return _source("cholesky_block", types, plan, capabilities, block=plan.block)
+    flag = ("volatile __global int *flag", "long fo")
+    fields = Fields(*_WORK, *flag, "const long pitch", "const int size")
+    return _source("cholesky_block", fields, plan, capabilities, block=plan.block)
 
 
 def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabilities) -> Source:
@@ -54,10 +59,10 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
         fan = min(8, left)
         left //= fan
         stages.append((left, fan))
-    types = ("buffer", "int64", "buffer", "int64", "int64", *("int32",) * 5)
+    fields = Fields(*_WORK, *_INTS, "const long pitch", *numbers("int", ["rows", "size", "begins", "moves", "spare"]))
     return _source(
         "panel" if shape.each else "tall_panel",
-        types,
+        fields,
         plan,
         capabilities,
         width=shape.width,
@@ -73,19 +78,21 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
 
 def exchange_source(plan: FactorizationPlan, width: int, capabilities: Capabilities) -> Source:
     """Render the exchange of rows of a block of panels so wide."""
-    types = ("buffer", "int64", "buffer", "int64", "int64", "int32")
-    return _source("exchange", types, plan, capabilities, block=plan.block, width=width, items=plan.lines, ints=INTS)
+    fields = Fields(*_WORK, *_INTS, "const long pitch", "const int columns")
+    return _source("exchange", fields, plan, capabilities, block=plan.block, width=width, items=plan.lines, ints=INTS)
 
 
 def substitute_source(plan: FactorizationPlan, how: SubstitutionPlan, capabilities: Capabilities) -> Source:
     """Render the solution by a triangular block."""
-    params = ["__global const E *tp", "long to", "__global E *xp", "long xo", "__global E *yp", "long yo"]
-    params += ["__global const int *moves", "long mo"] if how.swapped else []
-    params += [f"const long {name}" for name in ("ts", "tk", "xl", "xs", "yl", "ys", "lines")] + ["const int size"]
-    types = ("buffer", "int64") * (4 if how.swapped else 3) + ("int64",) * 7 + ("int32",)
+    fields = Fields(
+        *("__global const E *tp", "long to", "__global E *xp", "long xo", "__global E *yp", "long yo"),
+        *(["__global const int *moves", "long mo"] if how.swapped else []),
+        *numbers("long", ["ts", "tk", "xl", "xs", "yl", "ys", "lines"]),
+        "const int size",
+    )
     return _source(
         "substitute",
-        types,
+        fields,
         plan,
         capabilities,
         block=how.block,
@@ -93,7 +100,6 @@ def substitute_source(plan: FactorizationPlan, how: SubstitutionPlan, capabiliti
         unit=how.unit,
         conjugated=how.conjugated and plan.dtype.kind == "c",
         swapped=how.swapped,
-        params=params,
     )
 
 
@@ -101,38 +107,32 @@ def triangle_source(plan: FactorizationPlan, upper: bool, capabilities: Capabili
     """Render the copy of a triangle."""
     scalar = dtype_row(plan.dtype).compute
     element = f"{scalar}2" if plan.dtype.kind == "c" else scalar
-    types = ("buffer", "int64") * 2 + ("int64",) * 2
-    return _source("triangle", types, plan, capabilities, side=SIDE, upper=upper, E=element)
+    buffers = (f"__global const {element} *wp", "long wo", f"__global {element} *xp", "long xo")
+    fields = Fields(*buffers, *numbers("long", ["pitch", "n"]))
+    return _source("triangle", fields, plan, capabilities, side=SIDE, upper=upper, E=element)
 
 
 def signed_block_source(plan: FactorizationPlan, rounding: float, capabilities: Capabilities) -> Source:
     """Render the elimination of a block on the diagonal less signs that it chooses."""
-    types = ("buffer", "int64", "buffer", "int64", "int64", "int32")
-    return _source("signed_block", types, plan, capabilities, block=plan.block, rounding=rounding)
+    fields = Fields(*_WORK, "__global R *sp", "long so", "const long pitch", "const int size")
+    return _source("signed_block", fields, plan, capabilities, block=plan.block, rounding=rounding)
 
 
 def determinant_source(plan: FactorizationPlan, operation: str, capabilities: Capabilities) -> Source:
     """Render the product of pivots, for 'det' or 'slogdet'."""
     scalar = dtype_row(plan.dtype).compute
     element = f"{scalar}2" if plan.dtype.kind == "c" else scalar
-    params = [
-        "__global const E *wp",
-        "long wo",
-        "__global const int *ip",
-        "long io",
-        f"__global {element} *xp",
-        "long xo",
-    ]
-    params += [f"__global {scalar} *yp", "long yo"] if operation == "slogdet" else []
-    params += ["const long pitch", "const long n"]
-    types = ("buffer", "int64") * (4 if operation == "slogdet" else 3) + ("int64",) * 2
+    fields = Fields(
+        *("__global const E *wp", "long wo", "__global const int *ip", "long io", f"__global {element} *xp", "long xo"),
+        *([f"__global {scalar} *yp", "long yo"] if operation == "slogdet" else []),
+        *numbers("long", ["pitch", "n"]),
+    )
     return _source(
         "determinant",
-        types,
+        fields,
         plan,
         capabilities,
         operation=operation,
         items=ITEMS,
-        params=params,
         right=False,
     )
