@@ -3,9 +3,7 @@
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void affine(__global const E *xp, long xo, __global E *yp, long yo, const long xs, const long xk, const long ys,
-            const long all_rows, const long all_columns, const long rows, const long columns,
-            const R alpha, const R beta, const R beyond) {
+void affine(${', '.join(params)}) {
   for (long i = get_group_id(0); i < all_rows; i += get_num_groups(0))
     for (long j = get_local_id(0); j < all_columns; j += ${items}) {
       const bool within = i < rows && j < columns;

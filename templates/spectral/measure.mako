@@ -3,7 +3,7 @@
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void measure(__global const E *xp, long xo, __global R *sp, long so, const long xs, const long rows, const long columns, const R shift) {
+void measure(${', '.join(params)}) {
   __local R parts[${items}];
   const int item = get_local_id(0);
   R sum = 0;

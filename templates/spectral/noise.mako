@@ -6,7 +6,7 @@ HELPER uint mixed(uint h) {
   h ^= h >> 16; h *= 0x85ebca6bu; h ^= h >> 13; h *= 0xc2b2ae35u; return h ^ (h >> 16);
 }
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void noise(__global E *yp, long yo, const long all_rows, const long all_columns, const long rows, const long columns, const R amplitude) {
+void noise(${', '.join(params)}) {
   for (long i = get_group_id(0); i < all_rows; i += get_num_groups(0))
     for (long j = get_local_id(0); j < all_columns; j += ${items}) {
       const R unit = (R)(amplitude / 2147483648.0${'f' if single else ''});

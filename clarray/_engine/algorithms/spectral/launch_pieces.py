@@ -14,6 +14,7 @@ from clarray._engine.algorithms.spectral.plan import LAST, Quintic, schedule
 from clarray._engine.algorithms.spectral.source import piece_source
 from clarray._engine.expr.node import Node, contiguous_leaf, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.launch.operands import leaf_arguments
 
 BOUND = 1.01  # what is rounded above a norm
 NEAR = 0.3  # a matrix whose Y is so near to the unit matrix has no value that is not on its way to 1
@@ -98,15 +99,16 @@ class Pieces:
     ) -> Node:
         """``alpha * source + beta * I`` in the first rows and columns, zeros and ``beyond * I`` in the others."""
         place = target if source is None else source
-        args = [place.memory.buffer, place.offset, target.memory.buffer, target.offset]  # type: ignore[union-attr]
-        args += [*place.strides, target.strides[0], *target.shape, rows, columns]
-        self._launch("affine", target.shape[0], [*args, 0.0 if source is None else alpha, beta, beyond], target)
+        values = {"alpha": 0.0 if source is None else alpha, "beta": beta, "beyond": beyond}
+        values |= {"xs": place.strides[0], "xk": place.strides[1], "ys": target.strides[0]}
+        values |= leaf_arguments(x=place, y=target) | _extents(target, rows, columns)
+        self._launch("affine", target.shape[0], values, target)
         return target
 
     def noise(self, target: Node, rows: int, columns: int, amplitude: float = 1.0) -> Node:
         """Numbers without order in the first rows and columns, the same each time."""
-        args = [target.memory.buffer, target.offset, *target.shape, rows, columns, amplitude]  # type: ignore[union-attr]
-        self._launch("noise", target.shape[0], args, target)
+        values = leaf_arguments(y=target) | _extents(target, rows, columns) | {"amplitude": amplitude}
+        self._launch("noise", target.shape[0], values, target)
         return target
 
     def measure(self, x: Node, rows: int, columns: int, shift: float = 0.0) -> Look:
@@ -120,19 +122,27 @@ class Pieces:
         ends = list(accumulate(lengths))
         memory = self.cache.device.allocate(ends[-1] * self.real.itemsize)
         for (x, (rows, columns), shift), end, length in zip(looks, ends, lengths, strict=True):
-            args = [x.memory.buffer, x.offset, memory.buffer, end - length]  # type: ignore[union-attr]
-            self._launch("measure", rows, [*args, x.strides[0], rows, columns, shift], x)
+            values = leaf_arguments(x=x) | {"sp": memory.buffer, "so": end - length, "xs": x.strides[0]}
+            values |= {"rows": rows, "columns": columns, "shift": shift}
+            self._launch("measure", rows, values, x)
         found = np.empty(ends[-1], self.real)
         self.cache.device.read(memory, 0, found)
         seen = zip(np.split(found.astype(np.float64), ends[:-1]), groups, strict=True)
         return [Look(sqrt(float(np.sum(part[:count]))), part[count:]) for part, count in seen]
 
-    def _launch(self, name: str, rows: int, args: list[Any], matrix: Node) -> None:
+    def _launch(self, name: str, rows: int, values: dict[str, Any], matrix: Node) -> None:
         items = self.policy.items
         how = name, self.dtype, items, self.cache.policies.matmul.multiply_add
         kernel = self.cache.kernel_for(("spectral", *how), piece_source, *how, self.cache.capabilities)
         groups = min(rows, self.policy.groups)
+        args = kernel.arguments(**values)
         kernel.launch((groups,), (items,), args, False, matrix.size * self.dtype.itemsize)
+
+
+def _extents(target: Node, rows: int, columns: int) -> dict[str, int]:
+    """The extents of a matrix, with and without the zeros beyond its rows and columns, by the kernels' names."""
+    all_rows, all_columns = target.shape
+    return {"all_rows": all_rows, "all_columns": all_columns, "rows": rows, "columns": columns}
 
 
 def each_of(stack: Node) -> list[Node]:
