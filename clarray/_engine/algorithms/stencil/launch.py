@@ -16,7 +16,7 @@ from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.stencil.source import stencil_source, tile_dtype
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import STEPPED, index_type, reach
-from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, replanned
+from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, memory_of, replanned
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce.plan import power_of_two
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
@@ -118,9 +118,8 @@ class Prepared:
 
     kernel: Kernel
     groups: int
-    tables: tuple[Any, ...]  # arguments between the target's and the scratch memory
+    values: dict[str, Any]  # by the kernel's names
     scratch: int  # bytes
-    numbers: tuple[Any, ...]
     inline: bool
     nbytes: int
     keep: list[Any]
@@ -144,18 +143,15 @@ def _prepare(
     if found is None:
         evaluate(value)
         return _prepare(cache, value, window, modes, cval, dtype, target)
-    assert target.memory is not None
-    args = [*operands.arguments(), target.memory.buffer, 0]
+    values = found.values | {"yp": memory_of(target).buffer, "yo": 0}
     if isinstance(window.weights, Node):
-        assert window.weights.memory is not None
-        args += [window.weights.memory.buffer, window.weights.offset]
-    args += found.tables
+        values |= {"w": memory_of(window.weights).buffer, "wo": window.weights.offset}
     keep: list[Any] = [operands, found.keep]
     if found.scratch:
         scratch = cache.device.allocate(found.scratch)
         keep.append(scratch)
-        args.append(scratch.buffer)
-    args += found.numbers
+        values["scratch"] = scratch.buffer
+    args = found.kernel.arguments(inputs=operands.arguments(), **values)
     group = cache.policies.stencil.work_group
     return Launch(found.kernel, (found.groups,), (group,), args, found.inline, found.nbytes, keep)
 
@@ -268,14 +264,14 @@ def _arguments(
 ) -> Prepared:
     policy = plan.policy
     keep: list[Any] = []
-    tables: list[Any] = []
+    values: dict[str, Any] = {"cval": scalar_arguments(cval, plan.value)}
     if plan.form not in plans.RANKS and not isinstance(window.weights, Node):
-        tables += [constant_memory(cache, window.weights, keep).buffer, 0]
+        values |= {"w": constant_memory(cache, window.weights, keep).buffer, "wo": 0}
     if plan.form in (plans.TABLE, *plans.RANKS) or not plan.staged:
         shifts = window.shifts or _line_shifts(window, len(modes))
-        tables.append(constant_memory(cache, plans.places(frame, found, shifts, tiling), keep).buffer)
+        values["table"] = constant_memory(cache, plans.places(frame, found, shifts, tiling), keep).buffer
     if plan.deep and plan.staged:
-        tables.append(constant_memory(cache, np.array(found.planes, np.int32), keep).buffer)
+        values["shifts"] = constant_memory(cache, np.array(found.planes, np.int32), keep).buffer
     units, down, across = plans.tiles(frame, tiling)
     nbytes = operands.nbytes + target.size * target.dtype.itemsize
     inline = nbytes * max(1, window.taps) <= policy.inline_bytes
@@ -283,36 +279,42 @@ def _arguments(
     if policy.chunked:
         groups = 1 if inline else max(1, min(units, cache.units * policy.groups_per_unit))
         scratch = groups * tiling.size * tile_dtype(plan.form, plan.value).itemsize
-    numbers = scalar_arguments(cval, plan.value)
     if plan.divides:
-        numbers += scalar_arguments(window.divisor, plan.value)
-    numbers += [units, down, across, tiling.height, *([] if plan.width else [tiling.width]), tiling.pitch, tiling.plane]
+        values["divisor"] = scalar_arguments(window.divisor, plan.value)
+    if not plan.width:
+        values["width"] = tiling.width
     step = plans.line_step(frame, window.axis, tiling) if not window.shifts else 0
-    numbers += [tiling.size, len(found.planes), window.taps, step, window.rank]
-    numbers += [found.low_y, found.span_y, found.low_x, found.span_x, frame.inner]
-    numbers += frame_arguments(frame, modes, plan.accesses, "unit" if policy.chunked else "strided")
+    values |= {"units": units, "down": down, "across": across, "height": tiling.height, "pitch": tiling.pitch}
+    values |= {"plane": tiling.plane, "size": tiling.size, "planes": len(found.planes)}
+    values |= {"taps": window.taps, "step": step, "wanted": window.rank, "inner": frame.inner}
+    values |= {"low_y": found.low_y, "span_y": found.span_y, "low_x": found.low_x, "span_x": found.span_x}
+    values |= frame_arguments(frame, modes, plan.accesses, "unit" if policy.chunked else "strided")
     return Prepared(
         kernel=kernel,
         groups=groups,
-        tables=tuple(tables),
+        values=values,
         scratch=scratch,
-        numbers=tuple(numbers),
         inline=inline,
         nbytes=nbytes,
         keep=keep,
     )
 
 
-def frame_arguments(frame: Frame, modes: tuple[str, ...], accesses: tuple[str, ...], out_access: str) -> list[int]:
-    """Extents and modes of the loops, and the strides of the inputs and of the output, as kernels declare them."""
-    numbers: list[int] = []
-    for axis in (frame.y, frame.x, *frame.outer):
-        numbers += [axis.extent, axis.out_extent, 0 if axis.number is None else MODES.index(modes[axis.number])]
-    kinds = [a for a in accesses if a != "const"]
-    for k, kind in [*enumerate(kinds, 1), (0, out_access)]:
-        numbers += [a.steps[k] for a in frame.outer] + [frame.y.steps[k]]
-        numbers += [frame.x.steps[k]] if kind in STEPPED else []
-    return numbers
+def frame_arguments(frame: Frame, modes: tuple[str, ...], accesses: tuple[str, ...], out_access: str) -> dict[str, Any]:
+    """Extents and modes of the loops, and the strides of the inputs and of the output, by the kernels' names."""
+
+    def window(axis: plans.Axis) -> list[int]:
+        return [axis.extent, axis.out_extent, 0 if axis.number is None else MODES.index(modes[axis.number])]
+
+    values: dict[str, Any] = {"outer": [number for axis in frame.outer for number in window(axis)]}
+    values |= zip(("ky", "my", "mode_y"), window(frame.y), strict=True)
+    values |= zip(("kx", "mx", "mode_x"), window(frame.x), strict=True)
+    inputs = [(f"i{number}", kind) for number, kind in enumerate(accesses) if kind != "const"]
+    for k, (name, kind) in enumerate([("y", out_access), *inputs]):
+        values |= {f"{name}k": [axis.steps[k] for axis in frame.outer], f"{name}y": frame.y.steps[k]}
+        if kind in STEPPED:
+            values[f"{name}s0"] = frame.x.steps[k]
+    return values
 
 
 def _line_shifts(window: Window, ndim: int) -> tuple[tuple[int, ...], ...]:

@@ -62,7 +62,8 @@ def separable_stencil(
             return None
         memory = device.allocate(value.size * out_dtype.itemsize)
         target = contiguous_leaf(memory, value.shape, out_dtype)
-        args = [*operands.arguments(), memory.buffer, 0, found.weights.buffer, *found.numbers]
+        place = {"yp": memory.buffer, "yo": 0, "w": found.weights.buffer}
+        args = found.kernel.arguments(inputs=operands.arguments(), **place, **found.sizes)
         Launch(found.kernel, (found.groups,), (policy.work_group,), args, False, found.nbytes, found).run()
         if value.flags & EAGER:
             device.synchronize()
@@ -75,7 +76,7 @@ class Prepared(NamedTuple):
     kernel: Kernel
     groups: int
     weights: Memory
-    numbers: tuple[Any, ...]
+    sizes: dict[str, Any]
     nbytes: int
 
 
@@ -133,13 +134,13 @@ def _planned(
     weights = np.concatenate([w.weights for w in (down, across) if w is not None])
     rows = -(-frame.y.out_extent // plan.height)
     columns = -(-(frame.x.out_extent * frame.inner) // plan.width)
-    numbers = [*scalar_arguments(cval, plan.value), rows, columns, frame.inner]
-    numbers += frame_arguments(frame, modes, plan.accesses, "unit")
+    sizes = {"cval": scalar_arguments(cval, plan.value), "down": rows, "across": columns, "inner": frame.inner}
+    sizes |= frame_arguments(frame, modes, plan.accesses, "unit")
     groups = rows * columns
     for axis in frame.outer:
         groups *= axis.out_extent
     nbytes = operands.nbytes + value.size * out_dtype.itemsize
-    return Prepared(kernel, groups, constant_memory(cache, weights, []), tuple(numbers), nbytes)
+    return Prepared(kernel, groups, constant_memory(cache, weights, []), sizes, nbytes)
 
 
 def _commute(modes: tuple[str, ...], windows: tuple[Window, ...], cval: Any, out: np.dtype) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clarray._engine.algorithms.stencil.plan import NETWORK, RANKS, TABLE, StencilPlan
+from clarray._engine.codegen.arguments import Fields, Group, axes, by_axis, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
@@ -59,7 +60,8 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
     call, call_1 = Call("value", root, inputs), Call("value_1", root, scalars)
     out = operand("y", plan.out, "unit" if plan.policy.chunked else "strided", dialect, base="yb")
     t = tile_types(plan.form, plan.value, dialect)
-    params, arg_types, prepare = _parameters(plan, inputs, out, t)
+    fields = _fields(plan, inputs, out, t)
+    prepare = [*inputs.prepare, *scalar_parameters("cval", plan.value)[2]]
     ranks = plan.form in RANKS
     body = call.text + (call_1.text if plan.vector > 1 else "")
     body += render(
@@ -92,14 +94,14 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
         taps_known=plan.taps,
         bools=plan.value == _BOOL,
         block=BLOCK,
-        params=params,
+        params=fields.declared,
         prepare=prepare,
         blocks=1 if plan.form == NETWORK else plan.policy.blocks if plan.policy.chunked else plan.policy.items,
         madd="" if ranks else multiply_add(plan.value, plan.exact, t, dialect),
         finish=finish_lines(plan.form, plan.value, plan.out, plan.divides, t, dialect),
         everyone=[*inputs.operands, out],
     )
-    return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+    return Source.of("stencil", source(body, dialect, capabilities.function_attribute), fields)
 
 
 def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
@@ -135,51 +137,33 @@ def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
     )
 
 
-def _parameters(plan: StencilPlan, inputs: Inputs, out: Any, t: TileType) -> tuple[list[str], list[str], list[str]]:
-    """Declarations, argument types, and the lines that make constants of some of them."""
-    out_params, out_types = parameters(out, const=False)
-    params, types = [*inputs.params, *out_params], [*inputs.arg_types, *out_types]
+def _fields(plan: StencilPlan, inputs: Inputs, out: Operand, t: TileType) -> Fields:
+    parts: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)[0]]
     if plan.form not in RANKS:
-        params += [f"__global const {dtype_row(plan.value).storage} *w", "const long wo"]
-        types += ["buffer", "int64"]
+        parts += [f"__global const {dtype_row(plan.value).storage} *w", "const long wo"]
     if plan.form in (TABLE, *RANKS) or not plan.staged:
-        params.append("__global const int *table")
-        types.append("buffer")
+        parts.append("__global const int *table")
     if plan.deep and plan.staged:
-        params.append("__global const int *shifts")
-        types.append("buffer")
+        parts.append("__global const int *shifts")
     if plan.policy.chunked:
-        params.append(f"__global {t.lane} *restrict scratch")
-        types.append("buffer")
-    outside, kinds, lines = scalar_parameters("cval", plan.value)
-    params += outside
-    types += kinds
+        parts.append(f"__global {t.lane} *restrict scratch")
+    parts.append(("cval", scalar_parameters("cval", plan.value)[0]))
     if plan.divides:
-        divisor, kinds, _ = scalar_parameters("divisor", plan.value)
-        params += divisor
-        types += kinds
-    numbers = [
-        *("units", "down", "across", "height", *([] if plan.width else ["width"]), "pitch", "plane", "size", "planes"),
-        *("taps", "step", "wanted", "low_y", "span_y", "low_x", "span_x", "inner"),
-        *("ky", "my", "mode_y", "kx", "mx", "mode_x"),
-    ]
-    placed, kinds = frame_parameters(numbers, plan.rank, [*inputs.operands, out], plan.index)
-    params += placed
-    types += kinds
-    return params, types, [*inputs.prepare, *lines]
+        parts.append(("divisor", scalar_parameters("divisor", plan.value)[0]))
+    parts += numbers(plan.index, ["units", "down", "across", "height", *([] if plan.width else ["width"])])
+    parts += numbers(plan.index, ["pitch", "plane", "size", "planes", "taps", "step", "wanted"])
+    parts += numbers(plan.index, ["low_y", "span_y", "low_x", "span_x", "inner"])
+    return Fields(*parts, *frame_fields(plan.rank, [*inputs.operands, out], plan.index))
 
 
-def frame_parameters(
-    names: Sequence[str], rank: int, operands: Sequence[Operand], index: str
-) -> tuple[list[str], list[str]]:
-    """Declare named numbers, windows along the outer axes and steps of the operands; give the types too."""
-    numbers = list(names)
-    for a in range(rank):
-        numbers += [f"k{a}", f"m{a}", f"mode{a}"]
+def frame_fields(rank: int, operands: Sequence[Operand], index: str) -> list[str | Group]:
+    """Declare the windows along all axes and the strides of the operands, as `frame_arguments` gives them."""
+    parts: list[str | Group] = [*numbers(index, ["ky", "my", "mode_y", "kx", "mx", "mode_x"])]
+    parts.append(by_axis("outer", index, ["k", "m", "mode"], rank))
     for o in operands:
-        numbers += [f"{o.name}k{a}" for a in range(rank)] + [f"{o.name}y"]
-        numbers += [f"{o.name}s0"] if o.access in STEPPED else []
-    return [f"const {index} {name}" for name in numbers], ["int32" if index == "int" else "int64"] * len(numbers)
+        parts += [axes(index, f"{o.name}k", rank), f"const {index} {o.name}y"]
+        parts += [f"const {index} {o.name}s0"] if o.access in STEPPED else []
+    return parts
 
 
 def multiply_add(dtype: np.dtype, exact: bool, t: TileType, dialect: Dialect) -> str:

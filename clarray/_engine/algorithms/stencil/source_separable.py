@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.stencil.plan import LINE
 from clarray._engine.algorithms.stencil.plan_separable import SeparablePlan
-from clarray._engine.algorithms.stencil.source import finish_lines, frame_parameters, multiply_add, tile_types
+from clarray._engine.algorithms.stencil.source import finish_lines, frame_fields, multiply_add, tile_types
+from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -25,19 +26,15 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
     call = Call("value", converted(value, plan.value), inputs)
     out = operand("y", plan.out, "unit", dialect, base="yb")
     t = tile_types(LINE, plan.value, dialect)
-    out_params, out_types = parameters(out, const=False)
-    outside, kinds, lines = scalar_parameters("cval", plan.value)
-    params = [
-        *inputs.params,
-        *out_params,
+    outside, _, lines = scalar_parameters("cval", plan.value)
+    fields = Fields(
+        ("inputs", inputs.params),
+        *parameters(out, const=False)[0],
         f"__constant {dtype_row(plan.value).storage} *w",
-        *outside,
-    ]
-    types = [*inputs.arg_types, *out_types, "buffer", *kinds]
-    numbers = ["down", "across", "inner", "ky", "my", "mode_y", "kx", "mx", "mode_x"]
-    placed, kinds = frame_parameters(numbers, plan.rank, [*inputs.operands, out], plan.index)
-    params += placed
-    types += kinds
+        ("cval", outside),
+        *numbers(plan.index, ["down", "across", "inner"]),
+        *frame_fields(plan.rank, [*inputs.operands, out], plan.index),
+    )
     body = call.text + render(
         "stencil/separable",
         d=dialect,
@@ -55,14 +52,14 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
         divides=False,
         exact=plan.exact,
         rank=plan.rank,
-        params=params,
+        params=fields.declared,
         prepare=[*inputs.prepare, *lines],
         madd=multiply_add(plan.value, plan.exact, t, dialect),
         finish=finish_lines(LINE, plan.value, plan.out, False, t, dialect),
         kept=_kept(plan, dialect),
         everyone=[*inputs.operands, out],
     )
-    return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(types))
+    return Source.of("stencil", source(body, dialect, capabilities.function_attribute), fields)
 
 
 def _kept(plan: SeparablePlan, dialect: Dialect) -> list[str]:
