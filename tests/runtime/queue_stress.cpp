@@ -22,7 +22,7 @@ void shift(void** arguments, const void* told, size_t x, size_t y, size_t) {
 }
 
 void launch(std::vector<long>& in, std::vector<long>& out, size_t columns, size_t rows, size_t threads) {
-    Groups* to;
+    LaunchGrid* to;
     while (!(to = queue::begin(threads, QUEUE_ROOM))) queue::wait_for_room(QUEUE_ROOM);
     to->function = shift;
     to->context = Context();

@@ -67,13 +67,13 @@ WRITES = {
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The programs that were asked for by their text."""
     texts: list[str] = []
-    asked = KernelCache.kernels
+    asked = KernelCache._program
 
-    def kernels(self: KernelCache, text: str, arg_types: Any) -> Any:
+    def program(self: KernelCache, text: str, arg_types: Any) -> Any:
         texts.append(text)
         return asked(self, text, arg_types)
 
-    monkeypatch.setattr(KernelCache, "kernels", kernels)
+    monkeypatch.setattr(KernelCache, "_program", program)
     return texts
 
 

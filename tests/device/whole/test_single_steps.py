@@ -161,7 +161,7 @@ class Shuffled(clarray.random.Generator):
 
     __slots__ = ("order",)
 
-    def _order(self, count: int) -> clarray.DeviceArray:
+    def _random_order(self, count: int) -> clarray.DeviceArray:
         assert count == 8
         return self.order
 
