@@ -25,6 +25,9 @@ os.environ.setdefault("CLARRAY_TRACEBACK", "full")
 # PoCL goes on after a division by zero, whose quotient another device may take for an address: here the process ends.
 os.environ.setdefault("POCL_SIGFPE_HANDLER", "0")
 
+# A process of a test starts in half the time if an earlier one has kept clarray's compiled Python.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The smoke set: folders, files and tests. A test belongs to it if its id is a line of the file or begins with one of
 # SMOKE_STARTS.
 SMOKE = frozenset(Path(__file__).with_name("smoke.txt").read_text().splitlines())
