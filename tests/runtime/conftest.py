@@ -14,6 +14,8 @@ import pytest
 
 from clarray._engine.runtime import Device, Kernel, current_device
 
+from ..caches import copy_device_record
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SOURCE = """
@@ -84,6 +86,13 @@ def fresh_in() -> Fresh:
 
 
 @pytest.fixture
-def fresh(fresh_in: Fresh, tmp_path: Path) -> Fresh:
+def fresh_cold(fresh_in: Fresh, tmp_path: Path) -> Fresh:
     """Run code in a process of its own, with an empty cache; None takes a variable away."""
     return functools.partial(fresh_in, tmp_path)
+
+
+@pytest.fixture
+def fresh(fresh_cold: Fresh, tmp_path: Path) -> Fresh:
+    """Run code in a process of its own, whose cache has no kernels; None takes a variable away."""
+    copy_device_record(tmp_path)
+    return fresh_cold

@@ -120,15 +120,15 @@ def test_what_is_used_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["new", "newest", "used"]
 
 
-def test_a_new_process_builds_nothing(fresh: Any, tmp_path: Path) -> None:
-    first, second = fresh(ONCE), fresh(ONCE)
+def test_a_new_process_builds_nothing(fresh_cold: Any, tmp_path: Path) -> None:
+    first, second = fresh_cold(ONCE), fresh_cold(ONCE)
     assert (first.stdout, first.stderr) == ("1\n", "")
     assert (second.stdout, second.stderr) == ("0\n", "")
     for file in (tmp_path / "programs").iterdir():
         file.write_bytes(b"garbage")
     for file in (tmp_path / "devices").iterdir():
         file.write_bytes(file.read_bytes()[:-1])
-    third, fourth = fresh(ONCE), fresh(ONCE)
+    third, fourth = fresh_cold(ONCE), fresh_cold(ONCE)
     assert (third.stdout, third.stderr) == ("1\n", "")
     assert (fourth.stdout, fourth.stderr) == ("0\n", "")
 
@@ -292,15 +292,15 @@ def test_the_identity_of_a_cpu_is_its_instructions(monkeypatch: pytest.MonkeyPat
     assert len(identities) == 6
 
 
-def test_many_processes_at_once(fresh: Any) -> None:
+def test_many_processes_at_once(fresh_cold: Any) -> None:
     results: list[Any] = []
-    threads = [threading.Thread(target=lambda: results.append(fresh(ONCE))) for _ in range(3)]
+    threads = [threading.Thread(target=lambda: results.append(fresh_cold(ONCE))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert [result.stderr for result in results] == [""] * 3
-    assert fresh(ONCE).stdout == "0\n"
+    assert fresh_cold(ONCE).stdout == "0\n"
 
 
 def test_nowhere_to_keep_anything(fresh: Any, tmp_path: Path) -> None:

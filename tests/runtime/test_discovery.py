@@ -71,21 +71,21 @@ print([(d.capabilities.name.partition("-")[0], d.inline is None) for d in ours])
 
 
 @needs_intel_wheel
-def test_intels_runtime_is_found(fresh: Any, tmp_path: Path) -> None:
+def test_intels_runtime_is_found(fresh_cold: Any, tmp_path: Path) -> None:
     for _ in range(2):  # the second time with the vendors folder made before
-        result = fresh(CHOSEN, **UNSET | {"CLARRAY_DEVICE": "intel(r) opencl"})
+        result = fresh_cold(CHOSEN, **UNSET | {"CLARRAY_DEVICE": "intel(r) opencl"})
         assert result.stderr == ""
         assert "Intel" in result.stdout
     unwritable = tmp_path / "file"
     unwritable.write_text("in the way")
-    result = fresh(
+    result = fresh_cold(
         CHOSEN,
         **UNSET | {"CLARRAY_DEVICE": "intel", "CLARRAY_CACHE_DIR": str(unwritable / "below")},
     )
     assert "Intel" in result.stdout
 
 
-def test_the_environment_is_left_as_it_was(fresh: Any) -> None:
+def test_the_environment_is_left_as_it_was(fresh_cold: Any) -> None:
     code = """
 import os
 before = dict(os.environ)
@@ -93,7 +93,7 @@ from clarray._engine.runtime import devices
 devices()
 assert dict(os.environ) == before
 """
-    assert fresh(code, **UNSET).stderr == ""
+    assert fresh_cold(code, **UNSET).stderr == ""
 
 
 def test_choosing_by_the_variable(fresh: Any) -> None:

@@ -19,6 +19,8 @@ from clarray._engine.runtime import Device, keeping
 from clarray._engine.runtime import pool as pools
 from clarray._engine.runtime.private_files import PrivateFolder
 
+from ..caches import copy_device_record
+
 MIB = 1 << 20
 PATIENCE = 30.0  # seconds for what takes a fraction of one
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,6 +193,7 @@ def keeper(device: Device, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     write_group(tmp_path, 100 * MIB)
     (tmp_path / "memory.max").write_text(str(16 << 30))
     (tmp_path / "memory.stat").write_text("anon 5\n")
+    copy_device_record(tmp_path / "cache")
     environment = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
         [sys.executable, "-c", KEEPS, str(tmp_path)],

@@ -28,12 +28,12 @@ PROBLEMS = ("no home", "a home that is no folder", "a cache that is no folder", 
 
 
 @pytest.fixture
-def on_pocl(fresh: Any, tmp_path: Path) -> Any:
+def on_pocl(fresh_cold: Any, tmp_path: Path) -> Any:
     """Run code on PoCL, everything but what is given as in a new account whose home is a folder below."""
     (tmp_path / "home").mkdir()
     (tmp_path / "tmp").mkdir()
     own = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp"), "CLARRAY_DEVICE": "pocl"}
-    return lambda code, **environment: fresh(code, **UNSET | own | environment)
+    return lambda code, **environment: fresh_cold(code, **UNSET | own | environment)
 
 
 @needs_pocl_wheel

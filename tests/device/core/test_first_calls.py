@@ -26,6 +26,7 @@ from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import Device, Kernel, current_device, programs
 from clarray._engine.speedups import core
 
+from ...caches import copy_device_record
 from ..conftest import DTYPES, policy_in_force
 from .test_recordings import python_calls
 from .test_statement_launches import STATEMENTS, _double, _names
@@ -453,6 +454,7 @@ for _ in range(300):
 def test_a_process(end: str, tmp_path: Path) -> None:
     if "os.fork" in ENDS[end] and not hasattr(os, "fork"):
         pytest.skip("forking is Unix's")
+    copy_device_record(tmp_path)
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"CLARRAY_TIER": "1", "CLARRAY_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths}
     command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", START + ENDS[end]]
