@@ -32,6 +32,7 @@ from clarray._engine.runtime.steps import (
     NEVER_INLINE,
     NUMBER,
     TEMPORARY,
+    FillStep,
     KernelStep,
     LaunchEpoch,
     ReadStep,
@@ -161,6 +162,13 @@ class Capture:
             letter, source = self._source_of(memory.buffer)
             self.aborted |= source is None or dtype.kind not in "biu"
             self._note(ReadStep(letter=letter, memory=source, byte_offset=byte_offset, dtype=dtype, value=value))
+
+    def filled(self, memory: Memory) -> None:
+        """Note that every byte of a memory has been set to zero by the host."""
+        if self.is_ours and not self._is_reentrant():
+            number = self.temporary_number(memory)
+            self.aborted |= number < 0
+            self._note(FillStep(temporary=number))
 
     def waited(self) -> None:
         if self.is_ours and not self._is_reentrant():

@@ -1,7 +1,7 @@
 """The steps of a program, as Python plans or captures them; speedups/program_reading.cpp reads them.
 
-A program is a list of launches, of reads that guard it, and of waits. Each argument of a launch has a letter that says
-where it comes from when the program runs:
+A program is a list of launches, of reads that guard it, of fills, and of waits. Each argument of a launch has a letter
+that says where it comes from when the program runs:
 
 ======  ===========================================================  ==========================================
 letter  the argument                                                 the value beside the letter
@@ -104,6 +104,14 @@ class ReadStep:
     value: Any
 
 
+@dataclass(frozen=True, kw_only=True)
+class FillStep:
+    """Set every byte of a temporary to zero."""
+
+    kind: ClassVar[str] = "fill"
+    temporary: int
+
+
 @dataclass(frozen=True)
 class WaitStep:
     """Wait until all that was launched has been done."""
@@ -111,4 +119,4 @@ class WaitStep:
     kind: ClassVar[str] = "wait"
 
 
-Step = KernelStep | ReadStep | WaitStep
+Step = KernelStep | ReadStep | FillStep | WaitStep

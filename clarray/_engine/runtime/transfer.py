@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyopencl as cl
 
+from clarray._engine.runtime.profiling import state
 from clarray._engine.threads import collector_off, start
 
 if TYPE_CHECKING:
@@ -102,7 +103,12 @@ class HostCopier:
         return self._device.at_rest(np.ndarray((), dtype, host, at).__getitem__, ())
 
     def fill_zero(self, memory: Memory) -> None:
-        self._device.at_rest(memory.bytes[: memory.nbytes].fill, 0)
+        host = memory._block.host
+        assert host is not None
+        capture = state.capture
+        if capture is not None:
+            capture.filled(memory)
+        self._device.at_rest(host[: memory.nbytes].fill, 0)
 
 
 class StagedCopier:

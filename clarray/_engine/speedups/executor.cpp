@@ -2,6 +2,7 @@
 #include "program.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace clarray {
 
@@ -168,6 +169,16 @@ Outcome check(const Step& step, const Frame& frame) {
     return Ref::steal(PyObject_CallMethodOneArg(frame.device, fill_zero, given[1])) ? Outcome::FALLBACK : Outcome::FAILED;
 }
 
+// Set memory to zero, at once if it is the host's.
+Outcome fill(PyObject* in, PyObject* on) {
+    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
+    void* const start = PyLong_AsVoidPtr(block.start.of(memory.block.of(in)));
+    if (!start) return PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in)) ? Outcome::FAILED : Outcome::DONE;
+    if (!finish(on)) return Outcome::FAILED;
+    std::memset(start, 0, size_t(as_wide(memory.nbytes.of(in))));
+    return Outcome::DONE;
+}
+
 Outcome wait(PyObject* on) {
     static PyObject* const synchronize = PyUnicode_InternFromString("synchronize");
     if (wait_for(on) == Outcome::DONE) return Outcome::DONE;
@@ -178,6 +189,7 @@ Outcome run_step(Step& step, Frame& frame, Refused refused) {
     switch (step.what) {
         case Step::LAUNCH: return launch(step, frame, refused);
         case Step::READ: return check(step, frame);
+        case Step::FILL: return fill(memory_of(step.args[0], frame), frame.device);
         default: return wait(frame.device);
     }
 }

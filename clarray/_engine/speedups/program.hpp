@@ -1,4 +1,4 @@
-// A program: the launches, reads and waits that a piece of pending work compiles to, and the results it makes.
+// A program: the launches, reads, fills and waits that a piece of pending work compiles to, and the results it makes.
 //
 // Python plans a program and describes it by the tuples of clarray._engine.runtime.steps. It is kept in the table of its
 // device under a signature: that of an expression (`Operands`, whose key holds access classes, so that the program is for
@@ -40,8 +40,8 @@ struct WorkShare {
 };
 
 struct Step {
-    enum { LAUNCH, READ, WAIT } what;
-    std::vector<ArgSource> args;  // of a READ: the memory
+    enum { LAUNCH, READ, FILL, WAIT } what;
+    std::vector<ArgSource> args;  // of a READ and a FILL: the memory
     // of a LAUNCH
     Ref kernel, groups, local, noted{};
     WorkShare share;

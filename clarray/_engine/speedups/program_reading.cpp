@@ -91,6 +91,14 @@ bool read_read(PyObject* planned, Step& step) {
     return step.offset && step.dtype && step.value && memory && kind && read_source(kind[0], memory.get(), step.args[0]);
 }
 
+// A `FillStep`.
+bool read_fill(PyObject* planned, Step& step) {
+    const Ref number = attribute(planned, "temporary");
+    step.what = Step::FILL;
+    step.args.resize(1);
+    return number && read_source(ArgSource::TEMPORARY, number.get(), step.args[0]);
+}
+
 bool read_step(PyObject* planned, PyObject* on, Step& step) {
     const Ref name = attribute(planned, "kind");
     const char* kind = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
@@ -98,6 +106,7 @@ bool read_step(PyObject* planned, PyObject* on, Step& step) {
     switch (kind[0]) {
         case 'l': return read_launch(planned, on, step);
         case 'r': return read_read(planned, step);
+        case 'f': return read_fill(planned, step);
         default: step.what = Step::WAIT; return true;
     }
 }

@@ -292,6 +292,30 @@ def test_warnings_are_given_each_time() -> None:
             x[:0].mean()
 
 
+@pytest.mark.parametrize("name", ["inv", "solve", "det", "cholesky", "eigvalsh"])
+def test_a_stack_of_matrices(name: str) -> None:
+    """The flag of a singular matrix is filled with zero, and read, at each run."""
+    rng = np.random.default_rng(0)
+    right = rng.random((2000, 3, 1))
+    calls = {"solve": lambda xp, a: xp.linalg.solve(a, xp.asarray(right))}
+    call = calls.get(name, lambda xp, a: getattr(xp.linalg, name)(a))
+    for turn in range(2 * TIMES):
+        a = rng.random((2000, 3, 3))
+        a = a @ a.transpose(0, 2, 1) + np.eye(3)
+        np.testing.assert_allclose(np.asarray(call(clarray, clarray.asarray(a))), call(np, a), rtol=1e-3, atol=1e-3)
+        if turn % 3 == 1 and name not in ("det", "eigvalsh"):
+            a[turn] = 0
+            with pytest.raises(np.linalg.LinAlgError):
+                call(clarray, clarray.asarray(a))
+
+
+def test_a_stack_of_matrices_is_inverted_without_python() -> None:
+    a = (clarray.eye(3) + clarray.zeros((2000, 3, 3))).evaluate()
+    for _ in range(TIMES):
+        clarray.linalg.inv(a)
+    assert min(python_calls(lambda: clarray.linalg.inv(a)) for _ in range(3)) <= FEW
+
+
 def test_errors_are_raised_each_time() -> None:
     x, y = clarray.ones(3), clarray.ones((2, 3))
     for _ in range(TIMES):
