@@ -60,16 +60,16 @@ bool read_number(PyObject* interface, const char* name, long long& field) {
     return value && !PyErr_Occurred();
 }
 
-bool read_fields(PyObject* interface) {
+bool read_fields(PyObject* interface, Python& fields) {
     Py_ssize_t count = 0;
 #define READ(name) \
-    if (++count, !read_object(interface, #name, python.name)) return false;
+    if (++count, !read_object(interface, #name, fields.name)) return false;
     CLARRAY_CLASSES(READ)
     CLARRAY_FUNCTIONS(READ)
     CLARRAY_OBJECTS(READ)
 #undef READ
 #define READ(name) \
-    if (++count, !read_number(interface, #name, python.name)) return false;
+    if (++count, !read_number(interface, #name, fields.name)) return false;
     CLARRAY_NUMBERS(READ)
 #undef READ
     if (PyTuple_GET_SIZE(interface) == count) return true;
@@ -87,7 +87,11 @@ bool find_slots(PyObject* kind, Slot* first, Slot* end) {
 
 PyObject* bind_python(PyObject*, PyObject* interface) {
     if (!PyTuple_Check(interface)) return PyErr_Format(PyExc_TypeError, "bind() takes a named tuple");
-    if (!read_fields(interface) || !find_all_slots()) return nullptr;
+    Python fields;
+    if (!read_fields(interface, fields)) return nullptr;
+    fields.is_bound = python.is_bound;
+    python = fields;
+    if (!find_all_slots()) return nullptr;
     for (PyTypeObject* type : {node_type, known_type, array_type, memory_type}) drop_quickly(type);
     start_native_functions();
     python.is_bound = true;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -162,6 +163,21 @@ def test_what_is_written_is_the_same(dtype: str) -> None:
                 except (TypeError, ValueError, OverflowError) as error:
                     found.append((type(error), str(error)))
             assert found[0] == found[1], (value, key)
+
+
+def test_python_and_the_core_list_the_same_fields() -> None:
+    header = (Path(speedups.__file__).parent / "python.hpp").read_text()
+    assert sorted(re.findall(r"\bX\((\w+)\)", header)) == sorted(NativeInterface._fields)
+
+
+@needs_core
+def test_a_structure_with_other_fields_is_refused() -> None:
+    for other in (("not", "named"), (), NativeInterface()[:-1]):
+        with pytest.raises((TypeError, AttributeError)):
+            speedups.core.bind(other)
+    with pytest.raises(TypeError):
+        speedups.core.bind(NativeInterface(cost_limit=None))  # type: ignore[arg-type]
+    assert (clarray.ones(3) + 1).tolist() == [2, 2, 2]
 
 
 @pytest.mark.kernels_alone
