@@ -23,7 +23,7 @@ from clarray._core.views import Views, prune_views
 from clarray._engine import evaluate as evaluation
 from clarray._engine.expr import build, layout
 from clarray._engine.expr import node as nodes
-from clarray._engine.expr.bounds import remember_part
+from clarray._engine.expr.bounds import record_subset_range
 from clarray._engine.expr.finish import find_finish
 from clarray._engine.fused.compact.launch_program import plan_selection
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
@@ -91,7 +91,7 @@ class NativeInterface(NamedTuple):
     evaluate: Function = evaluation.evaluate
     evaluate_judged: Function = evaluation.evaluate_judged
     write: Function = write
-    remember_part: Function = remember_part
+    remember_part: Function = record_subset_range
     plan_elementwise: Function = plan_elementwise
     plan_reduction: Function = plan_reduction
     plan_selection: Function = plan_selection

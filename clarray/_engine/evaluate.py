@@ -14,7 +14,7 @@ import clarray._engine.fused.compact.launch_program
 import clarray._engine.fused.elementwise.launch_program
 import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - all are known to the compiled core by being imported
-from clarray._engine.expr.bounds import bounds_of, remember, remember_part
+from clarray._engine.expr.bounds import bounds_of, record_range, record_subset_range
 from clarray._engine.expr.build import Selecting, become_memory, become_selected
 from clarray._engine.expr.finish import Finish, find_finish
 from clarray._engine.expr.node import (
@@ -92,7 +92,7 @@ def evaluate(node: Node) -> Node:
         memory, strides, in_order = _computed(kernel_cache_of(device), node, flags)
         become_memory(node, memory, strides, in_order)
         if counted is not None:
-            remember(node, *counted)
+            record_range(node, *counted)
         if flags & EAGER:
             device.synchronize()
     return node
@@ -160,7 +160,7 @@ def _store(node: Selection) -> None:
     eager = node.flags & EAGER
     memory, total = compact(kernel_cache_of(device), value, mask)
     become_selected(node, memory, total)
-    remember_part(node, value, distinct=True)
+    record_subset_range(node, value, distinct=True)
     if eager:
         device.synchronize()
 
@@ -194,16 +194,16 @@ def select(value: Node, mask: Node, room: int = 0) -> Node:
 def positions(mask: Node) -> Node:
     """Where a mask is set: positions in C order, as int64."""
     found = select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
-    remember(found, 0, max(mask.size - 1, 0), apart=mask.size)
+    record_range(found, 0, max(mask.size - 1, 0), distinct=mask.size)
     return found
 
 
 def evaluate_judged(node: Node) -> Node:
-    """Evaluate integers, and remember what is known of them by how they are computed."""
+    """Evaluate integers, and record_range what is known of them by how they are computed."""
     bounds = bounds_of(node)
     evaluate(node)
     if bounds is not None:
-        remember(node, *bounds)
+        record_range(node, *bounds)
     return node
 
 

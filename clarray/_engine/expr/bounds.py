@@ -1,7 +1,7 @@
-"""Between which integers the values of an expression lie, as far as that is known without looking at them.
+"""Bounds of the integers that an expression may have, as far as they follow without reading the values.
 
-Indices are checked on the device, and who checks waits for the answer. So what has been seen of integers in memory is
-remembered there, until the memory is written, and what is computed from integers is judged by the operations.
+Indices are checked on the device, and the calling thread waits for the outcome. So the bounds of integers in memory
+are recorded with the memory until it is written. The bounds of a pending expression follow from its operations.
 """
 
 from __future__ import annotations
@@ -18,81 +18,81 @@ from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, clip_ufunc
 
 __all__ = [
-    "Fact",
-    "are_apart",
+    "ValueRange",
+    "are_distinct",
     "bounds_of",
-    "count_of",
-    "fact_of",
-    "reaches_outside",
-    "remember",
-    "remember_count",
-    "remember_outside",
-    "remember_part",
+    "is_recorded_out_of_bounds",
+    "record_count",
+    "record_out_of_bounds",
+    "record_range",
+    "record_subset_range",
+    "recorded_count",
+    "recorded_range",
 ]
 
-Bounds = tuple[int, int]  # the least and the largest value that there may be
+Bounds = tuple[int, int]  # the least and the largest possible value
 
-_MOST = 1024  # views of a memory of which something is remembered
+_MOST_RECORDS = 1024  # per memory
 _LIMITS: dict[str, Bounds] = {"?": (0, 1)}
 for _char in np.typecodes["AllInteger"]:
     _LIMITS[_char] = (int(np.iinfo(_char).min), int(np.iinfo(_char).max))
 
 
-class Fact(NamedTuple):
-    """What is known of integers in memory.
+class ValueRange(NamedTuple):
+    """Bounds of the integers of a leaf, and whether they are distinct as indices.
 
     Parameters
     ----------
     low, high : int
-        All lie between these.
-    apart : int, optional
-        Of an axis: no two of the numbers name the same one of so many elements, negative ones counted from the end.
-        0 where some may; None where nobody has looked.
+        Inclusive bounds of all values.
+    distinct : int, optional
+        The extent of an axis of which the values are distinct indices, negative ones counted from the end.
+        0 if some may be equal; None if they were never compared.
     """
 
     low: int
     high: int
-    apart: int | None = None
+    distinct: int | None = None
 
 
-# Facts --------------------------------------------------------------------------------------------
+# Records ------------------------------------------------------------------------------------------
 
 
-def fact_of(leaf: Node) -> Fact | None:
-    """What is remembered of a leaf."""
+def recorded_range(leaf: Node) -> ValueRange | None:
+    """Return the recorded bounds of a leaf's values."""
     memory = leaf.memory
     if memory is None or memory.facts is None or memory.shared:
         return None
     char = leaf.dtype.char
-    found: Fact | None = memory.facts.get((leaf.offset, leaf.shape, leaf.strides, char))
-    return found or memory.facts.get(char)
+    value_range: ValueRange | None = memory.facts.get((leaf.offset, leaf.shape, leaf.strides, char))
+    return value_range or memory.facts.get(char)
 
 
-def remember(leaf: Node, low: int, high: int, apart: int | None = None) -> None:
-    """Remember of a leaf, until its memory is written, what has been seen, or follows from how it was made.
+def record_range(leaf: Node, low: int, high: int, distinct: int | None = None) -> None:
+    """Record the bounds of a leaf's values until its memory is written; `distinct` as in `ValueRange`.
 
-    The device's lock is held, or nobody else has the leaf yet.
+    The caller holds the device's lock, or no other thread has the leaf yet.
     """
     memory = leaf.memory
     if memory is None or memory.shared or (leaf.dtype.kind == "u" and leaf.dtype.itemsize == 8):
-        return  # the latter are checked as the signed numbers of the same bits
-    if apart is None and (low, high) == _LIMITS[leaf.dtype.char]:
+        return  # uint64 indices are checked as the signed integers of the same bits
+    if distinct is None and (low, high) == _LIMITS[leaf.dtype.char]:
         return
-    facts = memory.facts
-    if facts is None or len(facts) >= _MOST:
-        facts = memory.facts = {}
+    records = memory.facts
+    if records is None or len(records) >= _MOST_RECORDS:
+        records = memory.facts = {}
     key = (leaf.offset, leaf.shape, leaf.strides, leaf.dtype.char)
-    known: Fact | None = facts.get(key)
-    if known is not None:
-        low, high = max(low, known.low), min(high, known.high)
-        apart = known.apart if apart is None else apart
-    facts[key] = Fact(low, high, apart)
+    earlier: ValueRange | None = records.get(key)
+    if earlier is not None:
+        low, high = max(low, earlier.low), min(high, earlier.high)
+        distinct = earlier.distinct if distinct is None else distinct
+    records[key] = ValueRange(low, high, distinct)
     if leaf.contiguous and not leaf.offset and leaf.size * leaf.dtype.itemsize == memory.nbytes:
-        facts[leaf.dtype.char] = Fact(low, high)  # of any view
+        records[leaf.dtype.char] = ValueRange(low, high)  # holds for every view
 
 
-def remember_outside(leaf: Node, extent: int) -> None:
-    """Remember that a leaf is all of a memory, and not all of it in bounds of an axis."""
+def record_out_of_bounds(leaf: Node, extent: int) -> None:
+    """Record that a leaf, which covers its whole memory, has indices out of bounds of an axis of this extent."""
     memory = leaf.memory
     assert memory is not None
     if memory.facts is None:
@@ -100,78 +100,78 @@ def remember_outside(leaf: Node, extent: int) -> None:
     memory.facts["outside", leaf.dtype.char] = extent
 
 
-def reaches_outside(leaf: Node, extent: int) -> bool:
-    """Whether that is remembered of the axis, or a longer one."""
+def is_recorded_out_of_bounds(leaf: Node, extent: int) -> bool:
+    """Return whether a leaf has indices out of bounds of an axis of this extent, according to the records."""
     memory = leaf.memory
     assert memory is not None
     return memory.facts is not None and extent <= memory.facts.get(("outside", leaf.dtype.char), 0)
 
 
-def count_of(mask: Node) -> int | None:
-    """How many elements of a mask, or of the opposite of one in memory, are set; None where nobody has counted."""
-    of, inverted = _counted(mask)
-    memory = of.memory
+def recorded_count(mask: Node) -> int | None:
+    """Return the recorded number of True elements of a mask, or of the inverse of a mask in memory."""
+    source, inverted = _source_mask(mask)
+    memory = source.memory
     if memory is None or memory.facts is None or memory.shared:
         return None
-    found: int | None = memory.facts.get(("set", of.offset, of.shape, of.strides))
-    return of.size - found if inverted and found is not None else found
+    count: int | None = memory.facts.get(("set", source.offset, source.shape, source.strides))
+    return source.size - count if inverted and count is not None else count
 
 
-def remember_count(mask: Node, count: int) -> None:
-    """Remember how many are set, until the mask's memory is written; of a mask that is computed nothing."""
-    of, inverted = _counted(mask)
-    memory = of.memory
+def record_count(mask: Node, count: int) -> None:
+    """Record the number of True elements until the mask's memory is written. Does nothing for a pending mask."""
+    source, inverted = _source_mask(mask)
+    memory = source.memory
     if memory is None or memory.shared:
         return
-    if memory.facts is None or len(memory.facts) >= _MOST:
+    if memory.facts is None or len(memory.facts) >= _MOST_RECORDS:
         memory.facts = {}
-    memory.facts["set", of.offset, of.shape, of.strides] = of.size - count if inverted else count
+    memory.facts["set", source.offset, source.shape, source.strides] = source.size - count if inverted else count
 
 
-def _counted(mask: Node) -> tuple[Node, bool]:
-    """The mask of which something is remembered, and whether this one is its opposite."""
+def _source_mask(mask: Node) -> tuple[Node, bool]:
+    """Return the mask whose count is recorded, and whether `mask` is its inverse."""
     if mask.memory is None and isinstance(mask.op, Loop) and mask.op.ufunc in (np.invert, np.logical_not):
-        of = mask.args[0]
-        if of.dtype == bool:
-            return of, True
+        source = mask.args[0]
+        if source.dtype == bool:
+            return source, True
     return mask, False
 
 
-def remember_part(leaf: Node, of: Node, distinct: bool = False) -> None:
-    """Remember that the elements of a leaf are some of a value's; with `distinct`, none of them twice."""
+def record_subset_range(leaf: Node, source: Node, distinct: bool = False) -> None:
+    """Record for `leaf` the bounds of `source`, of which it has some elements; with `distinct`, none of them twice."""
     if leaf.dtype.kind not in "iu":
         return
-    bounds = bounds_of(of)
+    bounds = bounds_of(source)
     if bounds is not None:
-        fact = fact_of(of)
-        remember(leaf, *bounds, fact.apart if distinct and fact is not None else None)
+        value_range = recorded_range(source)
+        record_range(leaf, *bounds, value_range.distinct if distinct and value_range is not None else None)
 
 
-def are_apart(leaf: Node, count: int) -> bool | None:
-    """Whether no two of a leaf's numbers name the same of `count` elements, as far as is remembered."""
-    fact = fact_of(leaf)
-    if fact is None or not fact.apart:
-        return None if fact is None or fact.apart is None else False
-    return True if fact.low >= 0 or fact.apart == count else None
+def are_distinct(leaf: Node, extent: int) -> bool | None:
+    """Return whether a leaf's values are distinct indices of an axis of this extent; None if it is not recorded."""
+    value_range = recorded_range(leaf)
+    if value_range is None or not value_range.distinct:
+        return None if value_range is None or value_range.distinct is None else False
+    return True if value_range.low >= 0 or value_range.distinct == extent else None
 
 
 # Bounds -------------------------------------------------------------------------------------------
 
 
 def bounds_of(node: Node) -> Bounds | None:
-    """Between which integers all values of a node lie, as far as is known; None where they are no integers."""
+    """Return inclusive bounds of a node's integers; None if its dtype is not an integer or a bool."""
     limits = _LIMITS.get(node.dtype.char)
     if limits is None:
         return None
     if node.memory is not None:
-        fact = fact_of(node)
-        return limits if fact is None else (fact.low, fact.high)
-    found = _bounds_of_pending(node)
-    # what leaves the dtype has wrapped around
-    return found if found is not None and limits[0] <= found[0] and found[1] <= limits[1] else limits
+        value_range = recorded_range(node)
+        return limits if value_range is None else (value_range.low, value_range.high)
+    bounds = _pending_bounds(node)
+    # a value beyond the dtype's limits has wrapped around
+    return bounds if bounds is not None and limits[0] <= bounds[0] and bounds[1] <= limits[1] else limits
 
 
-def _bounds_of_pending(node: Node) -> Bounds | None:
+def _pending_bounds(node: Node) -> Bounds | None:
     op = node.op
     if op is CONST:
         return int(node.value), int(node.value)
@@ -179,32 +179,32 @@ def _bounds_of_pending(node: Node) -> Bounds | None:
         reach = [(n - 1) * s for n, s in zip(node.shape, node.strides, strict=True) if n]
         return node.offset + sum(x for x in reach if x < 0), node.offset + sum(x for x in reach if x > 0)
     if isinstance(op, Reduction):
-        # of axes without elements there is no such position, and no reduction
+        # axes without elements have no positions, and NumPy refuses their argmin
         return (0, max(prod(node.args[0].shape[a] for a in op.axes) - 1, 0)) if op.monoid.indexed else None
     if not isinstance(op, Loop):
         return None
     rule = _RULES.get(op.ufunc)
     if rule is not None:
-        given = [_as_given(bounds_of(a), wanted) for a, wanted in zip(node.args, op.in_dtypes, strict=True)]
-        return None if None in given else rule(*given)
+        operands = [_converted_bounds(bounds_of(a), dtype) for a, dtype in zip(node.args, op.in_dtypes, strict=True)]
+        return None if None in operands else rule(*operands)
     if op is cast_loop(node.dtype):
         return bounds_of(node.args[0])
     if op is select_loop(node.dtype):
-        a, b = (_as_given(bounds_of(x), node.dtype) for x in node.args[1:])
+        a, b = (_converted_bounds(bounds_of(x), node.dtype) for x in node.args[1:])
         return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
     return None
 
 
-def _as_given(bounds: Bounds | None, dtype: np.dtype) -> Bounds | None:
-    """The bounds of an operand after its conversion; None where it is none to an integer that holds it."""
+def _converted_bounds(bounds: Bounds | None, dtype: np.dtype) -> Bounds | None:
+    """Return an operand's bounds after its conversion to `dtype`; None if that is not an integer or a bool."""
     limits = _LIMITS.get(dtype.char)
     if bounds is None or limits is None or bounds[0] < limits[0] or bounds[1] > limits[1]:
         return limits
     return bounds
 
 
-def _of_corners(function: Callable[[int, int], int]) -> Callable[[Bounds, Bounds], Bounds]:
-    """The rule of a function that is largest and least where its operands are."""
+def _corner_rule(function: Callable[[int, int], int]) -> Callable[[Bounds, Bounds], Bounds]:
+    """Return the rule of a function whose extremes lie at the extremes of its operands."""
 
     def rule(a: Bounds, b: Bounds) -> Bounds:
         corners = [function(x, y) for x in a for y in b]
@@ -220,7 +220,7 @@ def _remainder(a: Bounds, b: Bounds) -> Bounds | None:
 
 
 def _floor_divide(a: Bounds, b: Bounds) -> Bounds | None:
-    return _of_corners(int.__floordiv__)(a, b) if b[0] > 0 else None
+    return _corner_rule(int.__floordiv__)(a, b) if b[0] > 0 else None
 
 
 def _bitwise_and(a: Bounds, b: Bounds) -> Bounds | None:
@@ -228,30 +228,30 @@ def _bitwise_and(a: Bounds, b: Bounds) -> Bounds | None:
     return (0, min(tops)) if tops else None
 
 
-def _bits_of_either(a: Bounds, b: Bounds) -> Bounds | None:
+def _or_bounds(a: Bounds, b: Bounds) -> Bounds | None:
     return None if a[0] < 0 or b[0] < 0 else (0, (1 << max(a[1], b[1]).bit_length()) - 1)
 
 
-def _left_shift(a: Bounds, b: Bounds) -> Bounds | None:
+def _shift_left(a: Bounds, b: Bounds) -> Bounds | None:
     return (a[0] << b[0], a[1] << b[1]) if a[0] >= 0 and b[0] >= 0 and b[1] < 64 else None
 
 
-def _right_shift(a: Bounds, b: Bounds) -> Bounds | None:
+def _shift_right(a: Bounds, b: Bounds) -> Bounds | None:
     return (0, a[1] >> min(b[0], 64)) if a[0] >= 0 and b[0] >= 0 else None
 
 
-# By ufunc: the bounds of the result from those of operands, before it is brought into the dtype.
+# By ufunc: the bounds of the mathematical result from the bounds of the operands, before the result wraps around.
 _RULES: dict[Any, Callable[..., Bounds | None]] = {
     np.add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
     np.subtract: lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    np.multiply: _of_corners(int.__mul__),
+    np.multiply: _corner_rule(int.__mul__),
     np.remainder: _remainder,
     np.floor_divide: _floor_divide,
     np.bitwise_and: _bitwise_and,
-    np.bitwise_or: _bits_of_either,
-    np.bitwise_xor: _bits_of_either,
-    np.left_shift: _left_shift,
-    np.right_shift: _right_shift,
+    np.bitwise_or: _or_bounds,
+    np.bitwise_xor: _or_bounds,
+    np.left_shift: _shift_left,
+    np.right_shift: _shift_right,
     np.minimum: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     np.maximum: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     clip_ufunc: lambda x, a, b: (min(max(x[0], a[0]), b[0]), min(max(x[1], a[1]), b[1])),

@@ -16,7 +16,7 @@ from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
 from clarray._core.operands import weak_type
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.view import as_count
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
@@ -100,7 +100,7 @@ def arange(
         uploaded = upload(host_values, data_dtype(host_values.dtype, target), target)
         if host_values.size and host_values.dtype.kind in "iu":
             low, high = sorted((int(host_values[0]), int(host_values[-1])))
-            remember(uploaded, low, high, apart=high + 1 if low >= 0 else None)
+            record_range(uploaded, low, high, distinct=high + 1 if low >= 0 else None)
         return wrap(uploaded)
     first, second, size = kernel_range
     out_dtype = device_dtype(first.dtype, target)

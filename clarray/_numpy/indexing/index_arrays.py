@@ -21,7 +21,7 @@ from clarray._core.views import view_of
 from clarray._engine import evaluate
 from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.expr import build
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import EAGER, Node, leaf
 from clarray._engine.expr.view import Shape, View, contiguous
@@ -299,7 +299,7 @@ def _placed(numbers: Given, device: Device) -> DeviceArray:
         return numbers
     found = as_array(numbers, device)
     if 0 < numbers.size <= SMALL and not device.capabilities.host_memory:
-        remember(found._node, int(numbers.min()), int(numbers.max()))
+        record_range(found._node, int(numbers.min()), int(numbers.max()))
     return found
 
 

@@ -18,7 +18,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.evaluate import evaluate, positions, select
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
@@ -211,7 +211,7 @@ def _inverse_ranks(order: Node, begins: DeviceArray, size: int) -> Node:
     target = contiguous_leaf(device.allocate(8 * size), (size,), _INT64)
     where = IndexSelection(order, (size,), (size,), (1,), View((), (), 0), 0)
     launchers.gather.scatter_selection(target, where, ranks, once=True)
-    remember(target, 0, size - 1)
+    record_range(target, 0, size - 1)
     return target
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.expr.bounds import bounds_of, fact_of
+from clarray._engine.expr.bounds import bounds_of, recorded_range
 
 from ..conftest import check_same, policy_in_force
 
@@ -105,7 +105,7 @@ def test_what_has_been_written_is_looked_at_again(way: str, read: str) -> None:
         x, i = xp.arange(10.0), xp.array([3, 1, 2])
         READS[read](x, i, xp)
         if isinstance(i, clarray.DeviceArray):
-            assert fact_of(i._node) is not None
+            assert recorded_range(i._node) is not None
         WRITES[way](i, xp)
         return READS[read](x, i, xp)
 

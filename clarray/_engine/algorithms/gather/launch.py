@@ -21,7 +21,14 @@ from clarray._engine.algorithms.gather.plan import (
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
-from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside, remember_part
+from clarray._engine.expr.bounds import (
+    are_distinct,
+    bounds_of,
+    is_recorded_out_of_bounds,
+    record_out_of_bounds,
+    record_range,
+    record_subset_range,
+)
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure, memory_of, replanned
 from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
@@ -97,7 +104,7 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
         if target.size:
             _run(cache, "gather", source, named, target, mode)
             _note(named, mode)
-            remember_part(target, source)
+            record_subset_range(target, source)
         else:
             _checked(cache, named, mode)
         _finish(cache, source, target, *(numbers.inputs or (numbers,)))
@@ -186,7 +193,7 @@ def _judged(cache: KernelCache, named: IndexSelection) -> str:
         bounds = bounds_of(numbers)  # what it is made of may not be known later
         materialize_shared(numbers)
         if bounds is not None and numbers.memory is not None:
-            remember(numbers, *bounds)
+            record_range(numbers, *bounds)
     return mode
 
 
@@ -216,14 +223,14 @@ def _is_part_inside(cache: KernelCache, part: Node, extent: int) -> bool:
         return False
     whole = contiguous_leaf(memory, (memory.nbytes // itemsize,), part.dtype)
     abort_capture()  # what follows goes by more than the call's operands tell
-    if reaches_outside(whole, extent):
+    if is_recorded_out_of_bounds(whole, extent):
         return False
     try:
         _checked(cache, IndexSelection(whole, whole.shape, (extent,), (1,), View((), (), 0), 0), "raise")
     except OutOfBounds:
-        remember_outside(whole, extent)
+        record_out_of_bounds(whole, extent)
         return False
-    remember(whole, -extent, extent - 1)
+    record_range(whole, -extent, extent - 1)
     return True
 
 
@@ -231,12 +238,12 @@ def _note(named: IndexSelection, mode: str, apart: int | None = None) -> None:
     """Remember that numbers are in bounds, which has been seen with this mode, and whether they are `apart`."""
     if mode == "raise" or (mode == "seen" and apart is not None):
         for numbers, extent in _looked_at(named):
-            remember(numbers, -extent, extent - 1, None if named.checked else apart)
+            record_range(numbers, -extent, extent - 1, None if named.checked else apart)
 
 
 def _are_apart(named: IndexSelection) -> bool | None:
     """Whether no number repeats; None where that is not known."""
-    return are_apart(named.numbers, named.bound) if named.numbers.shape == named.shape else None
+    return are_distinct(named.numbers, named.bound) if named.numbers.shape == named.shape else None
 
 
 def _seen(mode: str) -> str:

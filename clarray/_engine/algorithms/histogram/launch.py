@@ -30,7 +30,7 @@ from clarray._engine.algorithms.histogram.plan import (
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.histogram.source import Steps, histogram_source, merge_source, sum_types
 from clarray._engine.evaluate import materialize_shared
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.layout import (
     ALIGNMENT,
     STRIDED,
@@ -125,7 +125,7 @@ def count_values(value: Node, weight: Node | None, bins: int, known: int | None)
             return found, known
         top = int(device.read_scalar(memory, bins * out.itemsize, out))
         if top < 2**31:
-            remember(value, 0, top)
+            record_range(value, 0, top)
         return found, top
 
 

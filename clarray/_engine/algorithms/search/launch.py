@@ -10,7 +10,7 @@ from clarray._engine.algorithms.flat_operands import flat_operands_of
 from clarray._engine.algorithms.search.plan import SearchPlan
 from clarray._engine.algorithms.search.source import search_source
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.layout import index_type
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, replanned
 from clarray._engine.fused.elementwise.plan import groups
@@ -95,7 +95,7 @@ def search(
         inline = COSTLY * nbytes * steps <= policy.inline_bytes
         Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
         if found is None:
-            remember(target, 0, length)
+            record_range(target, 0, length)
         if value.flags & EAGER or (line.memory.shared or (sorter is not None and sorter.flags & EAGER)):
             device.synchronize()
     return target

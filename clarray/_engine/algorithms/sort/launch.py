@@ -13,7 +13,7 @@ from clarray._engine.algorithms.sort.launch_tiles import sort_by_groups
 from clarray._engine.algorithms.sort.launch_words import lines_of, order_by_words, pick, sort_by_reference, sort_line
 from clarray._engine.algorithms.sort.plan import group_plan, key_kind
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, replanned
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import contiguous, memory_order, moveaxis, ordered_strides
@@ -71,7 +71,7 @@ def argsort_rows(value: Node, axis: int) -> Node:
         packed = _packed(value, axis)
         found = _put_back(_order(kernel_cache_of(device), packed), axis, contiguous(value.shape))
         length = value.shape[axis]
-        remember(found, 0, max(length - 1, 0), apart=length if found.size == length else None)
+        record_range(found, 0, max(length - 1, 0), distinct=length if found.size == length else None)
         if flags & EAGER:
             device.synchronize()
     return found

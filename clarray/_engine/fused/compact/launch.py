@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.expr.bounds import count_of, remember_count
+from clarray._engine.expr.bounds import record_count, recorded_count
 from clarray._engine.expr.layout import INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, replanned
 from clarray._engine.expr.view import Shape, broadcast_shapes
@@ -43,7 +43,7 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
         shape = broadcast_shapes((value.shape, shape))
         n = prod(shape)
     few = policy.chunked and n * value.dtype.itemsize <= policy.small_bytes
-    known = None if few or mask.shape != shape else count_of(mask)
+    known = None if few or mask.shape != shape else recorded_count(mask)
     if known is not None and n * value.dtype.itemsize > _WAITED:
         known = None
     for once in (True, False) if few or (known is None and _may_look_back(cache)) else (False,):
@@ -69,7 +69,7 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
             break
     assert made is not None
     if not few and known is None and mask.shape == shape:
-        remember_count(mask, made[1])
+        record_count(mask, made[1])
     return made
 
 
