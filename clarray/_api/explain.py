@@ -11,7 +11,7 @@ from weakref import ref
 from clarray._api.explanation import Box, Explanation
 from clarray._core.device_array import DeviceArray
 from clarray._engine.evaluate import device_of, kernel_cache_of, prepare
-from clarray._engine.expr.build import Selecting, pass_on, selected
+from clarray._engine.expr.build import NonConsumingRef, pass_on, selected
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
@@ -238,7 +238,7 @@ class _DryRun:
 
     def _copy_user(self, reader: Any) -> Any:
         """Return a reference to the copy of a user. A user outside the graph counts as dead memory."""
-        kind = Selecting if type(reader) is Selecting else ref
+        kind = NonConsumingRef if type(reader) is NonConsumingRef else ref
         copied = self._copies.get(id(reader()))
         return kind(_PlannedMemory(None, 0) if copied is None else copied)  # the placeholder dies at once
 

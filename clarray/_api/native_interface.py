@@ -53,7 +53,7 @@ class NativeInterface(NamedTuple):
 
     # Classes whose slots the core reads and writes
     blank: type = nodes.Blank
-    known: type = nodes.Known
+    known: type = nodes.HostScalar
     loop: type = Loop
     reduction: type = Reduction
     transform: type = Transform
@@ -72,7 +72,7 @@ class NativeInterface(NamedTuple):
     regrow: Function = build.regrow
     rebuild: Function = build.rebuild
     prune_or_mark_shared: Function = build.prune_or_mark_shared
-    become_copy: Function = build.become_copy
+    become_copy: Function = build.replace_with_copy
     intern_structure: Function = nodes.intern_structure
     leaf_signature: Function = nodes.leaf_signature
     constant_signature: Function = nodes.constant_signature
@@ -84,7 +84,7 @@ class NativeInterface(NamedTuple):
     graph_lock: Any = nodes.graph_lock
     node_type: type = nodes.Node
     selection_type: type = nodes.Selection
-    non_consuming_ref: type = build.Selecting
+    non_consuming_ref: type = build.NonConsumingRef
 
     # Evaluation
     fuse_below: Function = evaluation.fuse_below

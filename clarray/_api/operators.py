@@ -31,7 +31,7 @@ from clarray._core.operands import (
 from clarray._core.own_frames import hide_own_frames
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
+from clarray._engine.expr.node import CONST, EAGER, MASKED, HostScalar, Node, constant, host_scalar
 from clarray._engine.expr.result_layout import lies_alike
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.dtypes import HostOnly
@@ -148,7 +148,7 @@ def _fold_constants(
     fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any, reflected: bool
 ) -> Node | None:
     """Compute an operation on a constant and another constant, or return None if a kernel has to compute it."""
-    if fold is None or not isinstance(known_node, Known):
+    if fold is None or not isinstance(known_node, HostScalar):
         return None
     dtype = known_node.dtype
     other_value = _rounded_to_dtype(_constant_operand(known_node, other), dtype)
@@ -157,9 +157,9 @@ def _fold_constants(
     own_value = known_node.value
     value = fold(other_value, own_value) if reflected else fold(own_value, other_value)
     if type(value) is bool:
-        return known(value, _BOOL, known_node.device)
+        return host_scalar(value, _BOOL, known_node.device)
     value = _rounded_to_dtype(value, dtype)
-    return None if value is None else known(value, dtype, known_node.device)
+    return None if value is None else host_scalar(value, dtype, known_node.device)
 
 
 def _exact_root(a: Any) -> Any:
@@ -177,20 +177,20 @@ _UNARY_FOLDS: dict[np.ufunc, Callable[[Any], Any]] = {
 
 def _fold_constant(fold: Callable[[Any], Any] | None, node: Node) -> Node | None:
     """Compute an operation on a single constant, or return None if a kernel has to compute it."""
-    if fold is None or not isinstance(node, Known) or type(node.value) not in (int, float):
+    if fold is None or not isinstance(node, HostScalar) or type(node.value) not in (int, float):
         return None
     folded = _rounded_to_dtype(fold(node.value), node.dtype)
-    return None if folded is None else known(folded, node.dtype, node.device)
+    return None if folded is None else host_scalar(folded, node.dtype, node.device)
 
 
-def _constant_operand(known_node: Known, other: Any) -> Any:
+def _constant_operand(known_node: HostScalar, other: Any) -> Any:
     """Return the other operand's value if it is a Python number, or a NumPy scalar or constant of the same dtype."""
     if STRONG.get(type(other)) is known_node.dtype:
         return other.item()
     if type(other) in (int, float):
         return other if type(other) is int or known_node.dtype.kind == "f" else None
     node = getattr(other, "_node", None)
-    if not isinstance(node, Known) or node.op is not CONST:
+    if not isinstance(node, HostScalar) or node.op is not CONST:
         return None
     return node.value if node.dtype is known_node.dtype and node.device is known_node.device else None
 
@@ -419,7 +419,7 @@ def augmented(ufunc: np.ufunc, out_of_place: Callable[[DeviceArray, Any], Any]) 
             b = other._node
             key = b.dtype
             masked = (a.flags | b.flags) & MASKED
-            fits = build.selected_alike(a, b) if masked else not b.shape or b.shape == a.shape
+            fits = build.select_by_same_mask(a, b) if masked else not b.shape or b.shape == a.shape
         else:
             key = STRONG.get(kind, kind)
         if not fits or (a.memory is not None and not is_writeable(self)):

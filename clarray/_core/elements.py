@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from clarray._engine.evaluate import device_of, evaluate
-from clarray._engine.expr.node import Node, known
+from clarray._engine.expr.node import Node, host_scalar
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
@@ -101,7 +101,7 @@ def constant_element(node: Node, offset: int) -> Node | None:
         return None
     memory = node.memory
     assert memory is not None
-    return known(value, node.dtype, memory.device)
+    return host_scalar(value, node.dtype, memory.device)
 
 
 @accelerated

@@ -13,7 +13,7 @@ from clarray._core.host_data import host_copy, ndarray_layout, new_leaf
 from clarray._core.operands import STRONG
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
-from clarray._engine.expr.node import MASKED, Node, known
+from clarray._engine.expr.node import MASKED, Node, host_scalar
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, profiling
@@ -217,7 +217,7 @@ def to_device(value: Any, device: Device) -> Any:
         dtype = DTYPES[value.dtype].dtype
         number = value.item()
         if number == number:
-            return wrap(known(number, dtype, device))
+            return wrap(host_scalar(number, dtype, device))
         return wrap(_upload_array(np.asarray(value), device)._node)
     if kind is tuple or kind is list:
         return kind([to_device(member, device) for member in value])

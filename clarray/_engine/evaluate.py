@@ -15,7 +15,7 @@ import clarray._engine.fused.elementwise.launch_program
 import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - all are known to the compiled core by being imported
 from clarray._engine.expr.bounds import bounds_of, record_range, record_subset_range
-from clarray._engine.expr.build import Selecting, become_memory, become_selected
+from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
 from clarray._engine.expr.finish import Finish, find_finish
 from clarray._engine.expr.node import (
     COMPRESS,
@@ -309,7 +309,7 @@ def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     for root in roots:
         if root.memory is not None or not root.args:
             continue
-        if root.flags & (SHARED | REDUCES | MASKED) or any(type(r) is not Selecting for r in root.readers):
+        if root.flags & (SHARED | REDUCES | MASKED) or any(type(r) is not NonConsumingRef for r in root.readers):
             break
     else:
         return
@@ -355,7 +355,7 @@ def _compute_shared(
 def _is_outside(reader: Any, inside: set[int]) -> bool:
     """Whether a reader is another consumer than the graph in hand: one before it, perhaps."""
     node = reader()
-    return (node is None or id(node) not in inside) and type(reader) is not Selecting
+    return (node is None or id(node) not in inside) and type(reader) is not NonConsumingRef
 
 
 def pending_below(root: Node) -> list[Node]:

@@ -10,7 +10,7 @@ from sys import getrefcount
 from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
-from clarray._engine.expr.build import become_copy, live_readers, prune
+from clarray._engine.expr.build import live_readers, prune, replace_with_copy
 from clarray._engine.expr.finish import transformed_inputs
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
@@ -76,12 +76,12 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
     try:
         for launch in launches:
             launch.run()
-        become_copy(value, target)
+        replace_with_copy(value, target)
     except BaseException as stop:
         if not isinstance(stop, Exception) and device.begun > before:
             for launch in launches[device.begun - before :]:
                 launch.run()
-            become_copy(value, target)
+            replace_with_copy(value, target)
         raise
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clarray._engine.expr.layout import COUNT
-from clarray._engine.expr.node import Changed, Node
+from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
 from clarray._engine.ops.special import cast_loop
@@ -121,7 +121,7 @@ class Function:
 
     Raises
     ------
-    Changed
+    NodeEvaluated
         A re-entrant call has computed one of its nodes meanwhile.
     """
 
@@ -162,7 +162,7 @@ class Function:
         else:
             loop, operands = node.op, node.args
             if loop is None:
-                raise Changed
+                raise NodeEvaluated
             args = [self._converted(a, wanted) for a, wanted in zip(operands, loop.in_dtypes, strict=True)]
             text = emit(loop, args, self.dialect)
             name = self._assign(str(compute_type(node.dtype, self.dialect.width)), text)

@@ -1,8 +1,8 @@
-"""The one place that grows expressions.
+"""Construction of expressions: the only module that builds pending nodes.
 
-Everything here is on the path of each user call: a binary operation on two arrays must cost
-about a microsecond. So nodes are built without helpers where that matters, and whatever is rare
-(broadcasting, a second consumer) is a function of its own.
+These functions are on the path of each user call: a binary operation on two arrays must cost
+about a microsecond. So the common operations build nodes without helpers, and rare cases
+(broadcasting, a second consumer) have functions of their own.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     readers_a = a.readers
     readers_b = b.readers
     flags = a.flags | b.flags
-    if flags & MASKED:  # before shapes are asked for: that would compute a selection
-        return _masked(loop, (a, b))
+    if flags & MASKED:  # before shapes are read, which would evaluate a selection
+        return _push_below_compress(loop, (a, b))
     shape = a.shape
     size = a.size
     if shape != b.shape:
@@ -114,16 +114,16 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
 
 
 def rebuild(node: Node) -> None:
-    """An operand became memory, in another thread, while `node` was grown from it."""
+    """Refresh and register a new node after another thread has evaluated one of its operands."""
     with graph_lock:
-        if node.memory is None:  # else a write there has evaluated it already
+        if node.memory is None:  # else a write to the operand has evaluated it already
             regrow(node)
             _register(node)
 
 
 def _register(node: Node) -> None:
-    """Note that `node` reads its operands, so that a write to their memory evaluates it first."""
-    reader = Selecting(node) if node.op is COMPRESS or isinstance(node.op, Transform) else ref(node)
+    """Add `node` to the readers of its operands, so that a write to their memory evaluates it first."""
+    reader = NonConsumingRef(node) if node.op is COMPRESS or isinstance(node.op, Transform) else ref(node)
     for child in dict.fromkeys(node.args):
         child.readers.append(reader)
         count = len(child.readers)
@@ -132,50 +132,51 @@ def _register(node: Node) -> None:
 
 
 def prune_or_mark_shared(child: Node) -> None:
-    """See to an operand that is used again, or often."""
+    """Mark a pending operand with a second reader as shared, and prune long lists of readers."""
     with graph_lock:
-        computed = child.memory is None and child.args  # not what is there without being computed: memory, a number
-        if not computed or not len(child.readers) % PRUNE_AT:
-            prune(child.readers, keep=bool(computed))
-        if computed:
+        is_pending = child.memory is None and child.args  # not a leaf, a constant or an index
+        if not is_pending or not len(child.readers) % PRUNE_AT:
+            prune(child.readers, count_dead=bool(is_pending))
+        if is_pending:
             _mark_shared(child)
 
 
-def prune(readers: list, keep: bool = False) -> None:
-    """Drop readers that are dead or have been computed; `keep` one of them, to be counted."""
+def prune(readers: list, count_dead: bool = False) -> None:
+    """Drop readers that are dead or evaluated; with `count_dead`, one dead reader stays in their place."""
     with graph_lock:
         count = len(readers)  # others may append meanwhile
-        kept = _pending(readers[:count])
-        if keep and len(kept) < count:
-            kept.append(_GONE)
-        readers[:count] = kept
+        pending = _pending(readers[:count])
+        if count_dead and len(pending) < count:
+            pending.append(_DEAD_READER)
+        readers[:count] = pending
 
 
 def _pending(readers: list) -> list:
     return [r for r in readers if (node := r()) is not None and node.memory is None]
 
 
-class Selecting(ref):
-    """A reader that is no consumer of what it reads.
+class NonConsumingRef(ref):
+    """A reader that does not count as a consumer, so that it makes no operand shared.
 
-    Of a selection it is the reductions that are computed. What others read of a transform's operand has been computed
-    when it was called; it computes the rest while it reads, whoever else comes to read that later.
+    A pending selection is not evaluated itself: reductions of it are. The shared part of a transform's operand was
+    evaluated when the transform was called. The transform computes the rest as its prologue, even if the operand gets
+    further readers later.
     """
 
     __slots__ = ()
 
 
-class _Gone:
-    """What a reader that is dead looks like."""
+class _Collected:
+    """The referent of `_DEAD_READER`."""
 
     __slots__ = ("__weakref__",)
 
 
-_GONE: Any = ref(_Gone())
+_DEAD_READER: Any = ref(_Collected())
 
 
 def _mark_shared(child: Node) -> None:
-    """`child` has several consumers: whoever is evaluated above it must look at the graph."""
+    """Flag all pending nodes above `child`, which has several consumers: their evaluation must search the graph."""
     pending = [child]
     while pending:
         for r in list(pending.pop().readers):
@@ -187,23 +188,23 @@ def _mark_shared(child: Node) -> None:
 
 @accelerated
 def pass_on(readers: list, memory: Any) -> None:
-    """Let what was grown from a pending node, its readers, read the memory it has become."""
+    """Make the readers of a node that became memory read that memory."""
     with graph_lock:
         memory.readers.extend(r for r in list(readers) if r() is not None)
         _regrow_all(readers)
 
 
 def _regrow_all(readers: list) -> None:
-    done: dict[int, Node] = {}
-    # Another thread may grow from a reader before that is regrown, so look again.
-    while new := [n for n in reversed(live_readers(readers)) if id(n) not in done]:
-        for node in new:  # operands before what uses them
+    regrown: dict[int, Node] = {}
+    # Another thread may grow a node from a reader before that reader is regrown, so search again.
+    while new := [n for n in reversed(live_readers(readers)) if id(n) not in regrown]:
+        for node in new:  # operands before their users
             regrow(node)
-            done[id(node)] = node
+            regrown[id(node)] = node
 
 
-def in_full(step: Callable[..., None], *args: Any) -> None:
-    """Do what must not stay half done: once more where an interrupt has broken it off, which is raised afterwards."""
+def _complete(step: Callable[..., None], *args: Any) -> None:
+    """Call an idempotent `step` that must not stay half done: again if an interrupt stops it, and raise that then."""
     try:
         step(*args)
     except BaseException:
@@ -212,20 +213,20 @@ def in_full(step: Callable[..., None], *args: Any) -> None:
 
 
 def become_memory(node: Node, memory: Any, strides: Shape, contiguous: bool) -> None:
-    """Turn a pending node into memory, from its start, and have what was grown from it read that."""
-    in_full(_become_memory, node, node.readers, memory, strides, contiguous)
+    """Turn a pending node into a leaf at the start of memory, and make its readers read that memory."""
+    _complete(_become_memory, node, node.readers, memory, strides, contiguous)
 
 
 def _become_memory(node: Node, readers: list, memory: Any, strides: Shape, contiguous: bool) -> None:
-    with graph_lock:  # whoever grew it may be about to grow it again
+    with graph_lock:  # the thread that grew it may be about to rebuild it
         node.become_leaf(memory, 0, strides, contiguous)
-    if readers and node.memory is memory:  # else a re-entrant call has computed it, and told them
+    if readers and node.memory is memory:  # else a re-entrant call has evaluated it, and passed that on
         pass_on(readers, memory)
 
 
 def become_selected(node: Selection, memory: Any, count: int) -> None:
-    """The same of a selection, of which so many elements were found."""
-    in_full(_become_selected, node, node.readers, memory, count)
+    """Turn a selection into a leaf of `count` elements, and make its readers read that memory."""
+    _complete(_become_selected, node, node.readers, memory, count)
 
 
 def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None:
@@ -236,8 +237,8 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
         pass_on(readers, memory)
 
 
-def become_copy(node: Node, leaf: Node) -> None:
-    """Turn a pending node into a pending copy of a leaf of its shape and dtype; what was grown from it reads that."""
+def replace_with_copy(node: Node, leaf: Node) -> None:
+    """Turn a pending node into a pending copy of a leaf of its shape and dtype, and refresh its readers."""
     assert leaf.memory is not None
     copy = cast_loop(leaf.dtype)
     signature = intern_structure((copy.code, leaf.sig))
@@ -249,13 +250,13 @@ def become_copy(node: Node, leaf: Node) -> None:
         node.cost = leaf.cost + 1
         node.flags = 0
         leaf.memory.readers.append(ref(node))
-        node.readers = list(readers)  # tells whoever is growing from it
+        node.readers = list(readers)  # a thread that grows a node from this one rebuilds it
         if readers:
             for reader in reversed(live_readers(readers)):
                 regrow(reader)
 
 
-# Growing the rest ---------------------------------------------------------------------------------
+# Other operations --------------------------------------------------------------------------------
 
 
 @accelerated
@@ -263,7 +264,7 @@ def nary(loop: Any, args: tuple[Node, ...]) -> Node:
     """Grow ``loop(*args)`` for any number of operands."""
     if len(args) == 1:
         if args[0].flags & MASKED:
-            return _masked(loop, args)
+            return _push_below_compress(loop, args)
         return unary(loop, args[0])
     if len(args) == 2:
         return binary(loop, args[0], args[1])
@@ -271,13 +272,13 @@ def nary(loop: Any, args: tuple[Node, ...]) -> Node:
     for a in args:
         flags |= a.flags
     if flags & MASKED:
-        return _masked(loop, args)
+        return _push_below_compress(loop, args)
     shape = broadcast_shapes([a.shape for a in args])
     return _node(loop, args, shape, loop.out_dtype, flags, (loop.code, *[a.sig for a in args]))
 
 
 def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key: Any) -> Node:
-    before = [a.readers for a in args]
+    readers_before = [a.readers for a in args]
     inputs: tuple[Node, ...] = ()
     cost = 1
     for a in args:
@@ -285,7 +286,7 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
         cost += a.cost
     node = Node(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
     _register(node)
-    for a, readers in zip(args, before, strict=True):
+    for a, readers in zip(args, readers_before, strict=True):
         if a.readers is not readers:
             rebuild(node)
             break
@@ -294,18 +295,18 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
 
 def broadcast(loop: Any, value: Node, shape: Shape) -> Node:
     """Grow ``loop(value)`` repeated over a larger shape."""
-    _stored((value,))
+    _evaluate_selections((value,))
     return _node(loop, (value,), shape, loop.out_dtype, value.flags, (loop.code, value.sig))
 
 
 def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
-    """Grow ``value[mask]`` for a boolean mask of value's shape; `compute` makes it memory when it must be."""
-    before = value.readers, mask.readers
+    """Grow ``value[mask]`` for a boolean mask of value's shape; `compute` evaluates it on demand."""
+    readers_before = value.readers, mask.readers
     flags = value.flags | mask.flags
     if flags & MASKED:
-        _stored((value, mask))
+        _evaluate_selections((value, mask))
         return compress(value, mask, compute)
-    node: Node = object.__new__(Selection)  # of no shape and size yet
+    node: Node = object.__new__(Selection)  # without shape and size
     node.op = COMPRESS
     node.args = (value, mask)
     node.dtype = value.dtype
@@ -317,46 +318,46 @@ def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
     node.readers = []
     node.value = compute
     _register(node)
-    if value.readers is not before[0] or mask.readers is not before[1]:
+    if value.readers is not readers_before[0] or mask.readers is not readers_before[1]:
         rebuild(node)
     return node
 
 
 def selected(node: Node) -> tuple[Node, Node] | None:
-    """Value and mask of a selection that is pending, None of anything else."""
-    args = node.args  # once: another thread may store it meanwhile
+    """Return the value and the mask of a pending selection; None for any other node."""
+    args = node.args  # read once: another thread may evaluate it meanwhile
     return (args[0], args[1]) if node.flags & MASKED and args else None
 
 
-def selected_alike(one: Node, other: Node) -> bool:
-    """Whether two nodes are pending selections by masks that are one."""
-    mine, theirs = selected(one), selected(other)
-    return mine is not None and theirs is not None and is_same_value(mine[1], theirs[1])
+def select_by_same_mask(a: Node, b: Node) -> bool:
+    """Return whether two nodes are pending selections by the same mask."""
+    a_parts, b_parts = selected(a), selected(b)
+    return a_parts is not None and b_parts is not None and is_same_value(a_parts[1], b_parts[1])
 
 
-def is_same_value(one: Node, other: Node) -> bool:
-    """Whether two nodes have the same value because they are computed alike from the same; only what is pending is."""
-    if one is other:
+def is_same_value(a: Node, b: Node) -> bool:
+    """Return whether two nodes are one, or pending with the same structure and the same inputs."""
+    if a is b:
         return True
-    if one.sig != other.sig or one.memory is not None or other.memory is not None or not one.args:
+    if a.sig != b.sig or a.memory is not None or b.memory is not None or not a.args:
         return False
-    return all(map(_is_same_input, one.inputs, other.inputs)) and one.shape == other.shape
+    return all(map(_is_same_input, a.inputs, b.inputs)) and a.shape == b.shape
 
 
-def _is_same_input(one: Node, other: Node) -> bool:
-    if one is other:
+def _is_same_input(a: Node, b: Node) -> bool:
+    if a is b:
         return True
-    if one.op is CONST:
-        return other.op is CONST and repr(one.value) == repr(other.value)
-    if one.memory is not other.memory or one.op is not other.op:
+    if a.op is CONST:
+        return b.op is CONST and repr(a.value) == repr(b.value)
+    if a.memory is not b.memory or a.op is not b.op:
         return False
-    return one.offset == other.offset and one.shape == other.shape and one.strides == other.strides
+    return a.offset == b.offset and a.shape == b.shape and a.strides == b.strides
 
 
-def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
+def _push_below_compress(loop: Any, args: tuple[Node, ...]) -> Node:
     """Push an elementwise operation below the compression: f(x[m], c) is f(x, c)[m].
 
-    Elements that different masks select are stored first.
+    Selections by different masks are evaluated first.
     """
     mask = None
     inner = []
@@ -364,22 +365,22 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
         parts = selected(a)
         if parts is not None:
             if mask is not None and not is_same_value(parts[1], mask):
-                return nary(loop, _stored(args))
+                return nary(loop, _evaluate_selections(args))
             mask, compute = parts[1], a.value
             inner.append(parts[0])
         elif a.shape in ((), (1,)):
             inner.append(a)
         else:
-            return nary(loop, _stored(args))
-    if mask is None:  # another thread has stored it meanwhile
+            return nary(loop, _evaluate_selections(args))
+    if mask is None:  # another thread has evaluated the selection meanwhile
         return nary(loop, args)
-    grown = compress(nary(loop, tuple(inner)), mask, compute)
-    # Before another thread overwrites what a selection reads, it stores the selection.
+    node = compress(nary(loop, tuple(inner)), mask, compute)
+    # Another thread evaluates a selection before it overwrites memory that the selection reads.
     are_pending = all(selected(a) is not None for a, part in zip(args, inner, strict=True) if a is not part)
-    return grown if are_pending else nary(loop, args)
+    return node if are_pending else nary(loop, args)
 
 
-def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
+def _evaluate_selections(args: tuple[Node, ...]) -> tuple[Node, ...]:
     for a in args:
         if a.flags & MASKED:
             a.value(a)
@@ -388,10 +389,10 @@ def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
 
 @accelerated
 def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
-    """Grow a pass: `op` is a ``Reduction``, `args` its value and, perhaps, its mask; or a ``Transform`` of a value."""
+    """Grow a pass: a ``Reduction`` of a value and an optional mask, or a ``Transform`` of a value."""
     if len(args) == 1:  # the common case, on the path of small arrays
         (a,) = args
-        before = a.readers
+        readers_before = a.readers
         node = Node(
             op,
             args,
@@ -404,7 +405,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
             a.inputs or args,
         )
         _register(node)
-        if a.readers is not before:
+        if a.readers is not readers_before:
             rebuild(node)
         return node
     flags = REDUCES
@@ -415,7 +416,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
 
 @accelerated
 def regrow(node: Node) -> None:
-    """Recompute what a pending node keeps of its operands, after some of them became memory."""
+    """Refresh the structure, inputs, cost and flags of a pending node after some of its operands became memory."""
     flags = 0
     key: tuple[Any, ...]
     for a in node.args:
@@ -434,31 +435,31 @@ def regrow(node: Node) -> None:
     node.inputs = tuple(i for a in node.args for i in (a.inputs or (a,)))
     node.cost = 1 + sum(a.cost for a in node.args)
     node.flags = flags
-    node.readers = list(node.readers)  # tells whoever is growing from the node
+    node.readers = list(node.readers)  # a thread that grows a node from this one rebuilds it
 
 
 def live_readers(readers: list) -> list[Node]:
-    """Pending nodes that read this memory or node, directly or through others, outermost first."""
-    found: list[Node] = []
-    _add_readers(readers, found, set())
-    return found
+    """Return the pending nodes that read a memory or a node, directly or through other nodes, outermost first."""
+    nodes: list[Node] = []
+    _add_readers(readers, nodes, set())
+    return nodes
 
 
-def _add_readers(readers: list, found: list[Node], seen: set[int]) -> None:
-    """Add readers, each after what reads it."""
+def _add_readers(readers: list, nodes: list[Node], visited: set[int]) -> None:
+    """Append the pending readers to `nodes`, each after its own readers."""
     for reader in list(readers):
         node = reader()
-        if node is not None and node.memory is None and id(node) not in seen:
-            seen.add(id(node))
-            _add_readers(node.readers, found, seen)
-            found.append(node)
+        if node is not None and node.memory is None and id(node) not in visited:
+            visited.add(id(node))
+            _add_readers(node.readers, nodes, visited)
+            nodes.append(node)
 
 
 __all__ = [
     "COST_LIMIT",
     "EAGER",
-    "Selecting",
-    "become_copy",
+    "NonConsumingRef",
+    "replace_with_copy",
     "binary",
     "broadcast",
     "compress",
@@ -470,6 +471,6 @@ __all__ = [
     "reduction",
     "regrow",
     "selected",
-    "selected_alike",
+    "select_by_same_mask",
     "unary",
 ]

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import Source
-from clarray._engine.expr.node import Known, Node
+from clarray._engine.expr.node import HostScalar, Node
 from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices, profiling
@@ -247,7 +247,7 @@ def device_of(inputs: Sequence[Node]) -> Device:
     """
     found = None
     for node in inputs:
-        owner = node.memory or (node if isinstance(node, Known) else None)
+        owner = node.memory or (node if isinstance(node, HostScalar) else None)
         if owner is not None and owner.device is not found:
             if found is not None:
                 raise different_devices(found, owner.device)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from clarray._engine.expr.node import Changed, Node
+from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import KernelStep
@@ -50,7 +50,7 @@ def planned_at_once(plan: Plan) -> Plan:
         before = [node.inputs for node in nodes]
         try:
             program = plan(*args)
-        except Changed:
+        except NodeEvaluated:
             return None
         return program if all(node.inputs is inputs for node, inputs in zip(nodes, before, strict=True)) else None
 

@@ -25,7 +25,7 @@ import numpy as np
 from clarray._engine.algorithms.index_map.launch import index_map_launch
 from clarray._engine.algorithms.index_map.plan import WRAP, Axis
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.build import COST_LIMIT, become_copy, reduction
+from clarray._engine.expr.build import COST_LIMIT, reduction, replace_with_copy
 from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.node import Node, replanned, view_leaf
 from clarray._engine.expr.result_layout import view_of
@@ -108,4 +108,4 @@ def _settle(nodes: list[Node], compute: Callable[[Node], Any]) -> None:
         for node in rolls:
             steps = zip(beside, node.op.code[1], larger.strides, strict=True)
             start = sum((before - shift) * stride for before, shift, stride in steps)
-            become_copy(node, view_leaf(larger, node.shape, larger.strides, start))
+            replace_with_copy(node, view_leaf(larger, node.shape, larger.strides, start))
