@@ -24,7 +24,7 @@ from clarray._engine import evaluate as evaluation
 from clarray._engine.expr import build, layout
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import record_subset_range
-from clarray._engine.expr.finish import find_finish
+from clarray._engine.expr.transform_epilogue import find_finish
 from clarray._engine.fused.compact.launch_program import plan_selection
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce.launch_program import plan_reduction

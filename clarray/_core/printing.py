@@ -11,8 +11,8 @@ from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.indexing import index
+from clarray._engine.expr.slicing import Cut, window
 from clarray._engine.expr.view import View
-from clarray._engine.expr.window import Cut, window
 
 __all__ = ["array2string", "array_repr", "array_str"]
 

@@ -16,7 +16,6 @@ import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - all are known to the compiled core by being imported
 from clarray._engine.expr.bounds import bounds_of, record_range, record_subset_range
 from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
-from clarray._engine.expr.finish import Finish, find_finish
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -34,6 +33,7 @@ from clarray._engine.expr.node import (
     replanned,
 )
 from clarray._engine.expr.result_layout import result_strides
+from clarray._engine.expr.transform_epilogue import Finish, find_finish
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch

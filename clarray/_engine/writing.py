@@ -11,10 +11,10 @@ from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
 from clarray._engine.expr.build import live_readers, prune, replace_with_copy
-from clarray._engine.expr.finish import transformed_inputs
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
+from clarray._engine.expr.transform_epilogue import transformed_inputs
 from clarray._engine.expr.view import steps_fall
 from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of

@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from clarray._engine.argument_struct import TOGETHER, in_order, layout
 from clarray._engine.codegen.arguments import arguments
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.taken import Taken
-from clarray._engine.together import TOGETHER, in_order, layout
 
 # type in OpenCL C, and a value that no other type holds
 NUMBERS = {

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clarray._engine.together import TOGETHER, in_order
+from clarray._engine.argument_struct import TOGETHER, in_order
 
 # Numbers from which on a structure is quicker. PoCL 3.0, microseconds of a statement: each number 0.03, a structure
 # 0.2 to 0.25, since PoCL aligns its copy to the structure's size and the C library takes its slow path. With three

@@ -34,7 +34,7 @@ class Transform:
     code : tuple
         All that the pass is specialised on besides its operand: passes with equal codes are one.
     launch : callable
-        ``launch(cache, code, finish, out)`` gives the launch that computes an `expr.finish.Finish` of such a node into
+        ``launch(cache, code, finish, out)`` gives the launch that computes a `Finish` (`expr.transform_epilogue`) into
         the leaf `out`, which lies as its root does.
     finishes : bool
         Whether what follows may be done to its values as it stores them.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.together import TOGETHER, layout
+from clarray._engine.argument_struct import TOGETHER, layout
 
 # How the compiled core is told the type of an argument; it leaves those marked '?' to pyopencl.
 _CODES = {

@@ -34,9 +34,9 @@ from clarray._engine.algorithms.fft.plan import (
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.build import COST_LIMIT, reduction
-from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.transform_epilogue import Finish
 from clarray._engine.expr.view import Shape, memory_order
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.transforms import Transform

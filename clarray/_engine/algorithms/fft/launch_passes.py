@@ -15,10 +15,10 @@ from clarray._engine.algorithms.fft.launch_tables import Section, tables_for
 from clarray._engine.algorithms.fft.plan import COMPLEX, HALF, PAIRS, PARTED, SWAP, TABLE, Ending, Pass, PassPlan
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.fft.source import pass_source
-from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.layout import furthest, index_type, merge
 from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.overlap import lie_alike
+from clarray._engine.expr.transform_epilogue import Finish
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import COSTLY, Operands, leaf_arguments, operands_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand
-from clarray._engine.codegen.moving import moving
+from clarray._engine.codegen.packed_moves import moving
 from clarray._engine.codegen.render import make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.codegen.arguments import arguments
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
-from clarray._engine.codegen.moving import moving
+from clarray._engine.codegen.packed_moves import moving
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node
