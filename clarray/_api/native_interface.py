@@ -24,7 +24,7 @@ from clarray._engine import evaluate as evaluation
 from clarray._engine.expr import build, layout
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import record_subset_range
-from clarray._engine.expr.transform_epilogue import find_finish
+from clarray._engine.expr.transform_epilogue import find_transform_epilogue
 from clarray._engine.fused.compact.launch_program import plan_selection
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce.launch_program import plan_reduction
@@ -77,7 +77,7 @@ class NativeInterface(NamedTuple):
     leaf_signature: Function = nodes.leaf_signature
     constant_signature: Function = nodes.constant_signature
     cast_loop: Function = cast_loop
-    find_finish: Function = find_finish
+    find_finish: Function = find_transform_epilogue
     const_op: Any = nodes.CONST
     index_op: Any = nodes.INDEX
     unread: Any = nodes.UNREAD
@@ -87,9 +87,9 @@ class NativeInterface(NamedTuple):
     non_consuming_ref: type = build.NonConsumingRef
 
     # Evaluation
-    fuse_below: Function = evaluation.fuse_below
+    fuse_below: Function = evaluation.materialize_below
     evaluate: Function = evaluation.evaluate
-    evaluate_judged: Function = evaluation.evaluate_judged
+    evaluate_judged: Function = evaluation.evaluate_with_range
     write: Function = write
     remember_part: Function = record_subset_range
     plan_elementwise: Function = plan_elementwise

@@ -32,7 +32,7 @@ from clarray._core.own_frames import hide_own_frames
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, HostScalar, Node, constant, host_scalar
-from clarray._engine.expr.result_layout import lies_alike
+from clarray._engine.expr.result_layout import has_same_order
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.promotion import resolve
@@ -378,7 +378,7 @@ def _evaluate_if_overwritten(operand: Node, memory: Memory) -> None:
 def _assign_value(array: DeviceArray, node: Node) -> DeviceArray:
     """Write a value to an array's memory, or replace the array's node if it is pending."""
     target = array._node
-    if target.memory is not None or array._base is not None or not lies_alike(node, target):
+    if target.memory is not None or array._base is not None or not has_same_order(node, target):
         write(evaluate(target), node)
         return array
     if node.flags & EAGER or node.cost > build.COST_LIMIT:

@@ -14,7 +14,7 @@ from clarray._core.reinterpreting import view
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.node import READONLY, leaf
-from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
+from clarray._engine.expr.overlap import FAKE_ADDRESS, AddressRange
 from clarray._engine.expr.view import View, as_shape
 
 _INCOMPATIBLE_SHAPE = (
@@ -68,7 +68,7 @@ def _reinterpret_bytes(
     if not layout.contiguous:
         raise ValueError("ndarray is not contiguous")
     start = layout.offset * array.itemsize
-    bytes_ = np.asarray(AddressRange(View((array.nbytes,), (1,), 0), 1, SOMEWHERE))
+    bytes_ = np.asarray(AddressRange(View((array.nbytes,), (1,), 0), 1, FAKE_ADDRESS))
     strided: np.ndarray = np.ndarray(shape, dtype, bytes_, offset, strides, order)  # type: ignore[arg-type] # raises
     if (start + offset) % dtype.itemsize:
         raise _misalignment_error(dtype)
@@ -141,7 +141,7 @@ def set_strides(array: DeviceArray, strides: Any) -> None:
     assert memory is not None
     if len(strides) != array.ndim:
         raise ValueError(f"strides must be same length as shape ({array.ndim})")
-    bytes_ = np.asarray(AddressRange(View((memory.nbytes,), (1,), 0), 1, SOMEWHERE))
+    bytes_ = np.asarray(AddressRange(View((memory.nbytes,), (1,), 0), 1, FAKE_ADDRESS))
     try:
         strided: np.ndarray = np.ndarray(layout.shape, array.dtype, bytes_, layout.offset * size, strides)
     except ValueError:

@@ -10,7 +10,7 @@ from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.views import view_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, leaf
-from clarray._engine.expr.view import View, memory_order, ordered_strides, steps_fall
+from clarray._engine.expr.view import View, memory_order, ordered_strides, strides_descend
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.mirrors import UPLOADED
 
@@ -47,7 +47,9 @@ def computed_copy(a: DeviceArray) -> DeviceArray | None:
     """
     node = a._node
     memory = node.memory
-    if memory is None or memory.shared or 0 in node.strides or not (len(node.shape) == 1 or steps_fall(node.strides)):
+    if memory is None or memory.shared or 0 in node.strides:
+        return None
+    if len(node.shape) != 1 and not strides_descend(node.strides):
         return None
     copy_node = ufunc_calls.copied_value(node)
     evaluate(copy_node)

@@ -11,7 +11,7 @@ from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.indexing import index
-from clarray._engine.expr.slicing import Cut, window
+from clarray._engine.expr.slicing import ViewFunction, slice_expression
 from clarray._engine.expr.view import View
 
 __all__ = ["array2string", "array_repr", "array_str"]
@@ -183,11 +183,11 @@ def _ends(view: View, edge: int) -> View:
     return View(tuple(shape), tuple(strides), view.offset)
 
 
-def part(array: DeviceArray, select: Cut) -> np.ndarray:
+def part(array: DeviceArray, select: ViewFunction) -> np.ndarray:
     """Copy a part of an array to the host. Only this part of a pending array is evaluated, and it stays pending."""
     node = array._node
     with device_of(node.inputs or (node,)).lock:
-        part_leaf = evaluate(window(node, select, evaluate))
+        part_leaf = evaluate(slice_expression(node, select, evaluate))
     return asnumpy(wrap(part_leaf))
 
 

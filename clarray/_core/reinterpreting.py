@@ -11,7 +11,7 @@ from clarray._core.creation import asarray, zeros
 from clarray._core.device_array import DeviceArray, hold_for, mark_0d_array, preserve_scalars, view_as_subclass
 from clarray._core.host_data import device_dtype
 from clarray._core.views import make_view, view_of
-from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
+from clarray._engine.expr.overlap import FAKE_ADDRESS, AddressRange
 from clarray._engine.expr.view import Shape, View, as_shape, contiguous
 
 
@@ -69,7 +69,7 @@ def _view_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     if old_size == new_size:
         return make_view(array, layout, new_dtype)
     # NumPy's `view` of an array with the same layout, at an address that is never read, raises the errors
-    probe = np.asarray(AddressRange(layout, old_size, SOMEWHERE)).view(array.dtype)
+    probe = np.asarray(AddressRange(layout, old_size, FAKE_ADDRESS)).view(array.dtype)
     probe_view = probe.view(new_dtype)
     if not array.size:
         return _empty_view(array, probe_view.shape, new_dtype)

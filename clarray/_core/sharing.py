@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray
 from clarray._core.views import view_of
-from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
+from clarray._engine.expr.overlap import FAKE_ADDRESS, AddressRange
 
 __all__ = ["may_share_memory", "shares_memory"]
 
@@ -88,10 +88,10 @@ def _as_host_pair(a: Any, b: Any) -> tuple[Any, Any]:
     """Return ndarrays with the addresses of both arrays, or two empty ndarrays if they cannot share memory."""
     first, second = (x._node.memory if isinstance(x, DeviceArray) else None for x in (a, b))
     if first is not None and first is second:
-        return _at_address(a, SOMEWHERE), _at_address(b, SOMEWHERE)
+        return _at_address(a, FAKE_ADDRESS), _at_address(b, FAKE_ADDRESS)
     if isinstance(a, DeviceArray) and isinstance(b, DeviceArray) and a._node is b._node:
         a.evaluate()
-        return _at_address(a, SOMEWHERE), _at_address(b, SOMEWHERE)
+        return _at_address(a, FAKE_ADDRESS), _at_address(b, FAKE_ADDRESS)
     pair = []
     for operand, memory in ((a, first), (b, second)):
         if not isinstance(operand, DeviceArray):

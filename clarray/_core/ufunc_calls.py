@@ -16,7 +16,7 @@ from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node
 from clarray._engine.expr.overlap import k_order_strides
-from clarray._engine.expr.result_layout import layout_of, lies_alike
+from clarray._engine.expr.result_layout import has_same_order, result_view
 from clarray._engine.expr.view import View, broadcast_shapes, check_order, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
@@ -190,7 +190,7 @@ def _results(
     if constant is not None:
         (array,) = (n for n in nodes if n is not None)
         shape = array.shape
-        like = View(shape, k_order_strides([layout_of(array)], shape))
+        like = View(shape, k_order_strides([result_view(array)], shape))
         return [in_order(full(scalar_node(constant, _BOOL), shape), "K", like)._node]
     args = tuple(_argument(n, x, d) for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
     return [build.nary(find_loop(ufunc, in_dtypes, out_dtypes, output), args) for output in range(ufunc.nout)]
@@ -402,7 +402,7 @@ def in_operand_order(node: Node, order: str, operands: Sequence[Node | None]) ->
 
 def _strides(shape: tuple[int, ...], order: str, operands: Sequence[Node | None]) -> tuple[int, ...]:
     """Return the strides of a ufunc's new array. 'A' is 'F' if all operands are in Fortran order, else 'C'."""
-    layouts = [layout_of(operand) for operand in operands if operand is not None]
+    layouts = [result_view(operand) for operand in operands if operand is not None]
     if order == "K":
         return k_order_strides(layouts, shape)
     fortran = order == "F" or (order == "A" and all(view.f_contiguous for view in layouts))
@@ -439,7 +439,7 @@ def evaluate_if_eager(node: Node) -> Any:
 
 def in_order(node: Node, order: str, like: View | None = None) -> Any:
     """Return a node as an array with the memory layout of `order` and `like`. It stays pending if it has it already."""
-    current = layout_of(node)
+    current = result_view(node)
     strides = ordered_strides(node.shape, axis_order(like or current, order))
     if all(n < 2 or s == t for n, s, t in zip(node.shape, current.strides, strides, strict=True)):
         return evaluate_if_eager(node)
@@ -479,7 +479,7 @@ def _replace_pending(array: Any, node: Node) -> Any:
     if build.selected(array._node) is None or build.selected(node) is None:  # otherwise, the same mask selects both
         _check_output_shape(node.shape, array._node.shape)
     new_node = convert(node, array.dtype)
-    if not lies_alike(new_node, array._node):
+    if not has_same_order(new_node, array._node):
         write_leaf(evaluate(array._node), new_node)
         return array
     if new_node.flags & EAGER or new_node.cost > build.COST_LIMIT:

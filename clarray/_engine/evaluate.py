@@ -1,6 +1,6 @@
-"""From a pending expression to memory: plan, source, program, launch. The only wiring.
+"""Evaluation of pending expressions: plan, source, program, launch.
 
-`evaluate` is the one way a pending node becomes a leaf, and `finish` the one place that waits for the device.
+Pending nodes become leaves only in `evaluate`, and `finish` is the only function here that waits for a result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import clarray._engine.fused.compact.launch_program
 import clarray._engine.fused.elementwise.launch_program
 import clarray._engine.fused.reduce.launch_program
-import clarray._engine.launch.capture  # noqa: F401 - all are known to the compiled core by being imported
+import clarray._engine.launch.capture  # noqa: F401 - imported for the compiled core
 from clarray._engine.expr.bounds import bounds_of, record_range, record_subset_range
 from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
 from clarray._engine.expr.node import (
@@ -33,7 +33,7 @@ from clarray._engine.expr.node import (
     replanned,
 )
 from clarray._engine.expr.result_layout import result_strides
-from clarray._engine.expr.transform_epilogue import Finish, find_finish
+from clarray._engine.expr.transform_epilogue import TransformEpilogue, find_transform_epilogue
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
@@ -43,7 +43,7 @@ from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.first_calls import OnHost
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
-from clarray._engine.ops.transforms import Settle, Transform
+from clarray._engine.ops.transforms import Simplify, Transform
 from clarray._engine.runtime import Device, Memory, held_at_fork
 from clarray._engine.speedups import accelerated
 
@@ -65,15 +65,15 @@ Allocate = Callable[[int], Memory]
 @accelerated
 @replanned
 def evaluate(node: Node) -> Node:
-    """Make sure that a node is in memory; it has been launched, not necessarily finished.
+    """Launch the kernels that compute a pending node into memory, and return the node.
 
-    Expressions that read host memory of the user's have finished when this returns, so that a later
-    write to that memory cannot change them.
+    For expressions that read the user's host memory it also waits, so that a later write to that memory cannot change
+    them.
 
     Raises
     ------
     MemoryError
-        There is no room for the result; the message has the sizes.
+        The result does not fit into memory; the message has the sizes.
     """
     if node.memory is not None:
         return node
@@ -83,16 +83,16 @@ def evaluate(node: Node) -> Node:
             return node
         flags = node.flags
         if flags & MASKED and isinstance(node, Selection):
-            _store(node)
+            _evaluate_selection(node)
             return node
         if node.op is CONST:
-            _place(node, device)
+            _write_constant(node, device)
             return node
-        counted = bounds_of(node) if node.op is INDEX else None
-        memory, strides, in_order = _computed(kernel_cache_of(device), node, flags)
+        bounds = bounds_of(node) if node.op is INDEX else None
+        memory, strides, in_order = _compute(kernel_cache_of(device), node, flags)
         become_memory(node, memory, strides, in_order)
-        if counted is not None:
-            record_range(node, *counted)
+        if bounds is not None:
+            record_range(node, *bounds)
         if flags & EAGER:
             device.synchronize()
     return node
@@ -101,21 +101,21 @@ def evaluate(node: Node) -> Node:
 held_at_fork(graph_lock)
 
 
-def _computed(cache: KernelCache, node: Node, flags: int) -> tuple[Memory, Shape, bool]:
-    """The memory that a node has been computed into, its strides there, and whether they are C-contiguous."""
+def _compute(cache: KernelCache, node: Node, flags: int) -> tuple[Memory, Shape, bool]:
+    """Launch the computation of a node; return its new memory, its strides, and whether they are C-contiguous."""
     if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
         out, launches = prepare(cache, node, None)
         for launch in launches:
             launch.run()
         assert out.memory is not None
         return out.memory, out.strides, out.contiguous
-    # most nodes: nothing has to be computed before them, so the graph is not looked at
+    # most nodes: no subexpression has to be evaluated before, so the graph is not searched
     memory = cache.device.pool.allocate(node.size * node.dtype.itemsize)
     return memory, *_launch_alone(cache, node, flags, memory)
 
 
 def _reduces_alone(node: Node) -> bool:
-    """Whether a node is a reduction, and of what no other pass has to compute before: most reductions are."""
+    """Return whether a node is a reduction without another pass in its operands, as most reductions are."""
     if type(node.op) is not Reduction:
         return False
     flags = 0
@@ -125,7 +125,7 @@ def _reduces_alone(node: Node) -> bool:
 
 
 def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) -> tuple[Shape, bool]:
-    """Launch one pass that computes a node into memory; give the strides, and whether they are C-contiguous."""
+    """Launch one pass that computes a node into memory; return its strides, and whether they are C-contiguous."""
     if flags & REDUCES:
         strides = result_strides(node)
         for launch in reduction_passes(cache, Epilogue(node, node, ()), memory, 0, strides):
@@ -140,8 +140,8 @@ def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) ->
     return strides, is_contiguous(node.shape, strides)
 
 
-def _place(node: Node, device: Device) -> None:
-    """Write a number to memory: the constant `node` becomes a leaf."""
+def _write_constant(node: Node, device: Device) -> None:
+    """Turn a constant into a leaf: write its number to memory."""
     memory = device.allocate(node.dtype.itemsize)
     elements = None if device.pending else memory.elements(node.dtype)
     if elements is None:
@@ -151,8 +151,8 @@ def _place(node: Node, device: Device) -> None:
     become_memory(node, memory, (), True)
 
 
-def _store(node: Selection) -> None:
-    """Compute a selection by a mask into memory: `node` becomes a leaf of one axis."""
+def _evaluate_selection(node: Selection) -> None:
+    """Turn a selection by a mask into a leaf of one axis."""
     value, mask = node.args
     device = device_of(node.inputs)
     materialize_shared(value, mask, consumer=node)
@@ -166,40 +166,40 @@ def _store(node: Selection) -> None:
 
 
 def select(value: Node, mask: Node, room: int = 0) -> Node:
-    """The elements of `value` where `mask` is set, in C order.
+    """Return the elements of `value` where `mask` is True, in C order.
 
     Parameters
     ----------
     value, mask : Node
-        Of shapes that broadcast together, the mask of bools; pending ones are computed while they
-        are read.
+        Of shapes that broadcast together, the mask of bools. Pending ones are fused into the kernel
+        that reads them.
     room : int
-        The result's memory has place for so many elements after its own.
+        Number of further elements that the result's memory has room for.
 
     Returns
     -------
     Node
-        A new leaf of one axis. Its size has been waited for, its elements have not.
+        A new leaf of one axis. Its size is final; the computation of its elements may not have finished.
     """
     device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     with device.lock:
         materialize_shared(value, mask)
         eager = (value.flags | mask.flags) & EAGER
-        found = compacted(kernel_cache_of(device), value, mask, room)
+        selection = compacted(kernel_cache_of(device), value, mask, room)
         if eager:
             device.synchronize()
-    return found
+    return selection
 
 
 def positions(mask: Node) -> Node:
-    """Where a mask is set: positions in C order, as int64."""
-    found = select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
-    record_range(found, 0, max(mask.size - 1, 0), distinct=mask.size)
-    return found
+    """Return the positions of a mask's True elements in C order, as int64."""
+    numbers = select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
+    record_range(numbers, 0, max(mask.size - 1, 0), distinct=mask.size)
+    return numbers
 
 
-def evaluate_judged(node: Node) -> Node:
-    """Evaluate integers, and record_range what is known of them by how they are computed."""
+def evaluate_with_range(node: Node) -> Node:
+    """Evaluate a node of integers and record the bounds that follow from its operations."""
     bounds = bounds_of(node)
     evaluate(node)
     if bounds is not None:
@@ -223,20 +223,27 @@ def prepare(
     compute: Callable[[Node], Any] = evaluate,
     allocate: Allocate | None = None,
 ) -> tuple[Node, list[Launch | OnHost]]:
-    """Compute what the graph below `node` shares and give the launches that compute it into `target`.
+    """Evaluate the subexpressions of `node` that cannot be fused, and return the launches for the rest.
 
     Parameters
     ----------
+    target : Node or None
+        The leaf to compute into; a new one if None.
     compute : callable
-        Makes a node memory that must be computed before; `explain` only pretends to.
+        Evaluates a subexpression; `explain` passes a function that does not launch.
     allocate : callable
-        Gives the memory of the result, from the number of bytes.
+        Allocates memory for the result, from the number of bytes.
+
+    Returns
+    -------
+    Node, list of launches
+        The leaf that the launches write.
     """
-    fused: Epilogue | Finish | None = None
+    fused: Epilogue | TransformEpilogue | None = None
     allocate = allocate or cache.device.allocate
     if node.flags & (SHARED | REDUCES | MASKED):
-        alone = not node.flags & SHARED and _reduces_alone(node)
-        fused = Epilogue(node, node, ()) if alone else _materialize_and_fuse(node, compute)
+        is_single_pass = not node.flags & SHARED and _reduces_alone(node)
+        fused = Epilogue(node, node, ()) if is_single_pass else _materialize_and_fuse(node, compute)
     if node.size == 0:
         return target or _new(allocate, node), []
     if fused is not None:
@@ -252,9 +259,9 @@ def prepare(
 
 
 def _prepare_fused(
-    cache: KernelCache, fused: Epilogue | Finish, target: Node | None, allocate: Allocate
+    cache: KernelCache, fused: Epilogue | TransformEpilogue, target: Node | None, allocate: Allocate
 ) -> tuple[Node, list[Launch | OnHost]]:
-    """The same of what a pass along axes computes as it stores, in an order of its own."""
+    """Return the leaf and the launches of a reduction or a transform with its epilogue, in its own memory order."""
     root, out = fused.root, target
     strides = result_strides(root)
     if out is None or not (out.contiguous if isinstance(fused, Epilogue) else out.strides == strides):
@@ -272,7 +279,7 @@ def _prepare_fused(
 
 
 def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | OnHost:
-    """Return the launch that computes an elementwise node into a leaf, or its computation by NumPy."""
+    """Return the launch that computes an elementwise node into a leaf, or its evaluation on the host."""
     memory = target.memory
     assert memory is not None
     launch = flat_launch(cache, node, memory, target.offset) if target.contiguous else None
@@ -283,28 +290,30 @@ def _new(allocate: Allocate, node: Node) -> Node:
     return contiguous_leaf(allocate(node.size * node.dtype.itemsize), node.shape, node.dtype)
 
 
-def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | Finish | None:
-    """Compute what must be memory before `root` can be one pass; give the reduction or the transform it fuses."""
+def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | TransformEpilogue | None:
+    """Evaluate all that `root` cannot fuse into one pass; return the reduction or the transform with its epilogue."""
     while True:
         order = pending_below(root)
-        if _settle(order[:-1], compute):
+        if _simplify_transforms(order[:-1], compute):
             continue
-        found: Epilogue | Finish | None = find_epilogue(root) or find_finish(root)
-        fused = found.transformed if isinstance(found, Finish) else found.reduced if found is not None else None
+        epilogue: Epilogue | TransformEpilogue | None = find_epilogue(root) or find_transform_epilogue(root)
+        fused: Node | None = None
+        if epilogue is not None:
+            fused = epilogue.transformed if isinstance(epilogue, TransformEpilogue) else epilogue.reduced
         if not _compute_shared(order[:-1], {id(n) for n in order}, fused, compute):
-            return found
+            return epilogue
 
 
-def fuse_below(root: Node) -> None:
-    """Compute what must be memory before a node over a transform can be one pass."""
+def materialize_below(root: Node) -> None:
+    """Evaluate the subexpressions that cannot be fused into the last pass of a transform in `root`."""
     _materialize_and_fuse(root, evaluate)
 
 
 def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
-    """Compute what must be memory before the roots can be computed while they are read.
+    """Evaluate the subexpressions of `roots` that cannot be fused into the kernel that reads them.
 
-    That is: reductions, transforms, selections by a mask, and what others than `consumer` and the roots' own graphs
-    read as well.
+    These are reductions, transforms, selections by a mask, and nodes with readers other than `consumer` and the graphs
+    of the roots.
     """
     for root in roots:
         if root.memory is not None or not root.args:
@@ -314,7 +323,7 @@ def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     else:
         return
     orders = [pending_below(root) for root in roots]
-    if _settle([node for order in orders for node in order], evaluate):
+    if _simplify_transforms([node for order in orders for node in order], evaluate):
         orders = [pending_below(root) for root in roots]
     for root, order in zip(roots, orders, strict=True):
         if any(node.op is COMPRESS for node in order):
@@ -323,21 +332,21 @@ def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     _compute_shared(nodes.values(), {*nodes, id(consumer)}, None, evaluate)
 
 
-def _settle(nodes: list[Node], compute: Callable[[Node], Any]) -> bool:
-    """Let transforms that one expression reads be seen to together; say whether one is another operation now."""
-    settling: dict[Settle, dict[Node, None]] = {}
+def _simplify_transforms(nodes: list[Node], compute: Callable[[Node], Any]) -> bool:
+    """Simplify the transforms that one expression reads; return whether one has become another operation."""
+    groups: dict[Simplify, dict[Node, None]] = {}
     for node in nodes:
-        if isinstance(node.op, Transform) and node.op.settle is not None:
-            settling.setdefault(node.op.settle, {})[node] = None
-    for settle, found in settling.items():
-        settle([*found], compute)
-    return any(not isinstance(node.op, Transform) for found in settling.values() for node in found)
+        if isinstance(node.op, Transform) and node.op.simplify is not None:
+            groups.setdefault(node.op.simplify, {})[node] = None
+    for simplify, transforms in groups.items():
+        simplify([*transforms], compute)
+    return any(not isinstance(node.op, Transform) for transforms in groups.values() for node in transforms)
 
 
 def _compute_shared(
     nodes: Iterable[Node], inside: set[int], fused: Node | None, compute: Callable[[Node], Any]
 ) -> bool:
-    """Compute passes but for `fused`, and nodes that were grown from elsewhere too; say whether there were any.
+    """Evaluate passes except `fused`, and nodes with readers outside the graph; return whether there were any.
 
     So no consumer computes them again.
     """
@@ -353,23 +362,23 @@ def _compute_shared(
 
 
 def _is_outside(reader: Any, inside: set[int]) -> bool:
-    """Whether a reader is another consumer than the graph in hand: one before it, perhaps."""
+    """Return whether a reader is a consumer outside the graph, dead readers included."""
     node = reader()
     return (node is None or id(node) not in inside) and type(reader) is not NonConsumingRef
 
 
 def pending_below(root: Node) -> list[Node]:
-    """The pending nodes of a graph, operands before what uses them, `root` last; not what transforms read."""
+    """Return the pending nodes of a graph, operands before their users, without the operands of transforms."""
     order: list[Node] = []
     _visit(root, order, set())
     return order
 
 
-def _visit(node: Node, order: list[Node], seen: set[int]) -> None:
-    # not a closure: one that calls itself is a cycle, and would keep the nodes' memory from the pool
-    if id(node) in seen or node.memory is not None or not node.args:
+def _visit(node: Node, order: list[Node], visited: set[int]) -> None:
+    # not a closure: a recursive closure is a reference cycle, which would keep the nodes' memory out of the pool
+    if id(node) in visited or node.memory is not None or not node.args:
         return
-    seen.add(id(node))
+    visited.add(id(node))
     for arg in () if isinstance(node.op, Transform) else node.args:
-        _visit(arg, order, seen)
+        _visit(arg, order, visited)
     order.append(node)

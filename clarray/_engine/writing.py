@@ -1,7 +1,7 @@
-"""Into memory that there is already: what reads it is evaluated before, and what overlaps is computed apart.
+"""Writes into existing memory: pending readers are evaluated before, and overlapping operands are copied.
 
-`write` and `hand_over` are the ways in which elementwise values and reductions overwrite memory; algorithms that
-write themselves call `flush_readers` before.
+`write` and `steal_memory` overwrite memory with elementwise values and reductions. Algorithms with kernels of their
+own that overwrite memory call `flush_readers` before.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from clarray._engine.expr.build import live_readers, prune, replace_with_copy
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
-from clarray._engine.expr.transform_epilogue import transformed_inputs
-from clarray._engine.expr.view import steps_fall
+from clarray._engine.expr.transform_epilogue import transform_inputs
+from clarray._engine.expr.view import strides_descend
 from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 from clarray._engine.runtime import Device, Memory
 from clarray._engine.speedups import accelerated
 
-__all__ = ["flush_readers", "hand_over", "overlaps", "share_with_host", "write"]
+__all__ = ["flush_readers", "steal_memory", "overlaps", "share_with_host", "write"]
 
 
 @accelerated
 def write(target: Node, value: Node) -> None:
     """Compute `value`, of the target's dtype and shape, into the memory of the leaf `target`.
 
-    Pending expressions that read that memory are evaluated before; operands that overlap the target
-    otherwise than element for element are computed into memory of their own first.
+    Pending expressions that read that memory are evaluated before. If operands overlap the target
+    otherwise than element for element, `value` is first computed into memory of its own.
 
-    A pending `value` must be nobody else's: it is used up. `hand_over` takes one that somebody may hold.
+    A pending `value` must have no other holder, as it is consumed. `steal_memory` allows other holders.
     """
     memory = target.memory
     assert memory is not None
     if target.size == 0:
         return
     if Device.several:
-        device_of((target, *(value.inputs or (value,))))  # raises where there are two
+        device_of((target, *(value.inputs or (value,))))  # raises if there are two
     with memory.device.lock:
         flush_readers(memory, value)
         if value.memory is None:
-            if _read_by(value, target):
+            if _reads_overlap(value, target):
                 evaluate(value)
         elif overlaps(value, target):
             value = _copy(value)
@@ -53,52 +53,52 @@ def write(target: Node, value: Node) -> None:
 
 
 def _overwrite(target: Node, value: Node) -> None:
-    """Launch what computes a value into a leaf, and what has to be computed before."""
+    """Launch the computation of a value into a leaf, and of the subexpressions that cannot be fused."""
     memory = target.memory
     assert memory is not None
     _, launches = prepare(kernel_cache_of(memory.device), value, target)
-    memory.forget()  # not before: what has been computed up to here may have looked at the values
+    memory.forget()  # not before: computations up to here may have recorded bounds of the old values
     for launch in launches:
         launch.run()
 
 
 def _overwrite_and_copy(target: Node, value: Node) -> None:
-    """The same, and let the value be a copy of what lies there then: it may have been of what lay there before.
+    """Launch the computation of a value into a leaf, and turn the value into a copy of the leaf.
 
-    An interrupt leaves neither, or both.
+    An interrupt leaves neither done, or both.
     """
     memory = target.memory
     assert memory is not None
     device = memory.device
     _, launches = prepare(kernel_cache_of(device), value, target)
     memory.forget()
-    before = device.begun
+    begun_before = device.begun
     try:
         for launch in launches:
             launch.run()
         replace_with_copy(value, target)
-    except BaseException as stop:
-        if not isinstance(stop, Exception) and device.begun > before:
-            for launch in launches[device.begun - before :]:
+    except BaseException as error:
+        if not isinstance(error, Exception) and device.begun > begun_before:
+            for launch in launches[device.begun - begun_before :]:
                 launch.run()
             replace_with_copy(value, target)
         raise
 
 
-def _read_by(value: Node, target: Node) -> bool:
-    """Whether an operand of a pending value overlaps the target other than element for element.
+def _reads_overlap(value: Node, target: Node) -> bool:
+    """Return whether an operand of a pending value overlaps the target other than element for element.
 
-    Below a transform, and below the reduction whose pass stores the value, it is any that overlaps it: an element is
-    read when others have been written.
+    For operands of a transform, and of the reduction whose epilogue stores the value, any overlap counts: they are read
+    after other elements have been written.
     """
     memory = target.memory
     assert memory is not None
     shared = memory.shared
     if value.flags & REDUCES:
-        below = transformed_inputs(value)
+        inputs = transform_inputs(value)
         if (epilogue := find_epilogue(value)) is not None:
-            below += epilogue.reduced.inputs
-        if any(overlaps(node, target, even_alike=True) for node in below):
+            inputs += epilogue.reduced.inputs
+        if any(overlaps(node, target, count_identical=True) for node in inputs):
             return True
     for node in value.inputs:
         other = node.memory
@@ -108,7 +108,7 @@ def _read_by(value: Node, target: Node) -> bool:
 
 
 def _copy(value: Node) -> Node:
-    """A leaf of its own with a leaf's elements."""
+    """Return a new leaf with a leaf's elements."""
     memory = value.memory
     assert memory is not None
     out = contiguous_leaf(memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype)
@@ -116,51 +116,51 @@ def _copy(value: Node) -> Node:
     return out
 
 
-def hand_over(target: Node, value: Node) -> None:
-    """Compute a pending `value`, which somebody may hold, into the leaf `target` of its dtype and shape.
+def steal_memory(target: Node, value: Node) -> None:
+    """Compute a pending `value`, which may have other holders, into the leaf `target` of its dtype and shape.
 
-    Afterwards `value` is a pending copy of the target's elements, which a later write to them computes before. So what
-    is assigned is computed once, and nothing is kept of it where nobody asks.
+    Afterwards `value` is a pending copy of the target, which a later write to the target evaluates first. So the
+    assigned value is computed once, and its copy only if it is used.
     """
     memory = target.memory
     assert memory is not None
     if Device.several:
-        device_of((target, *value.inputs))  # raises where there are two
+        device_of((target, *value.inputs))  # raises if there are two
     with memory.device.lock:
-        before = value.sig
+        signature = value.sig
         if (
             value.memory is None
             and not (memory.shared or value.flags & EAGER)
-            and _laid_out_alike(value, target)
-            and _flush_beside(memory, value)
-            # once more where one of its parts was computed
-            and (value.sig == before or _laid_out_alike(value, target))
+            and _can_share_layout(value, target)
+            and _flush_other_readers(memory, value)
+            # again if one of its subexpressions was evaluated
+            and (value.sig == signature or _can_share_layout(value, target))
         ):
             _overwrite_and_copy(target, value)
         else:
             write(target, evaluate(value))
 
 
-def _laid_out_alike(value: Node, target: Node) -> bool:
-    """Whether a value may be computed into a target, and its copy, should there be one, lies as the value would."""
-    if _read_by(value, target):
+def _can_share_layout(value: Node, target: Node) -> bool:
+    """Return whether a value may be computed into a target whose copy would have the layout of the value."""
+    if _reads_overlap(value, target):
         return False
     if len(target.shape) < 2:
         return True
-    return not value.flags & REDUCES and all(map(_in_c_order, (target, *value.inputs)))
+    return not value.flags & REDUCES and all(map(_strides_descend, (target, *value.inputs)))
 
 
-def _in_c_order(node: Node) -> bool:
-    """Whether a leaf, or a number, lets results lie in C order."""
-    return steps_fall(node.strides) if node.op is None else node.op is CONST
+def _strides_descend(node: Node) -> bool:
+    """Return whether results of a leaf or a constant have C order."""
+    return strides_descend(node.strides) if node.op is None else node.op is CONST
 
 
-def _flush_beside(memory: Memory, value: Node) -> bool:
-    """`flush_readers` but for `value`; False where another reader needs it."""
+def _flush_other_readers(memory: Memory, value: Node) -> bool:
+    """Evaluate the readers of a memory except `value`; return False at a reader that depends on `value`."""
     if memory.readers:
         prune(memory.readers)
-        while pending := _pending_beside(memory, value):
-            if any(_needs(node, value) for node in pending):
+        while pending := _other_readers(memory, value):
+            if any(_depends_on(node, value) for node in pending):
                 return False
             node = pending[0]
             del pending
@@ -168,44 +168,44 @@ def _flush_beside(memory: Memory, value: Node) -> bool:
     return True
 
 
-def _needs(node: Node, value: Node) -> bool:
-    """Whether a pending node has been grown from another."""
-    return any(arg is value or _needs(arg, value) for arg in node.args)
+def _depends_on(node: Node, value: Node) -> bool:
+    """Return whether a pending node has `value` in its tree."""
+    return any(arg is value or _depends_on(arg, value) for arg in node.args)
 
 
-def flush_readers(memory: Memory, but: Node | None = None) -> None:
-    """Evaluate every pending expression that reads `memory`, as it is about to be overwritten.
+def flush_readers(memory: Memory, value: Node | None = None) -> None:
+    """Evaluate every pending expression that reads `memory`, which is about to be overwritten with `value`.
 
-    Not `but`, which it is overwritten with, nor those of its parts that nobody else holds. What is held besides becomes
-    memory before `but` is looked at, and is not computed again. Nothing is known of the values there any more.
+    `value` and its subexpressions without other holders stay pending. Its other subexpressions become memory, and are
+    not computed again. Records of bounds of the old values are dropped.
     """
     if memory.readers:
         prune(memory.readers)
-        while pending := _pending_beside(memory, but):
+        while pending := _other_readers(memory, value):
             node = pending[0]
-            del pending  # what only this one has grown from goes with its operands
+            del pending  # subexpressions that only this node holds are freed with its operands
             evaluate(node)
-    memory.forget()  # last, as those readers may have looked at the values
+    memory.forget()  # last, as those readers may have recorded bounds
 
 
-def _pending_beside(memory: Memory, value: Node | None) -> list[Node]:
-    """The pending expressions that read a memory, outermost first, but for `value` and the parts of it alone."""
+def _other_readers(memory: Memory, value: Node | None) -> list[Node]:
+    """Return the pending readers of a memory, outermost first, except `value` and the parts that only it holds."""
     parts: set[int] = set()
     if value is not None:
         parts.add(id(value))
-        readers = reversed(memory.readers)  # those of whole parts were grown later
+        readers = reversed(memory.readers)  # readers of whole parts were grown later
         if not value.readers and all(_is_part(reader, parts) for reader in readers):
-            return []  # mostly there are no others: the readers of readers are not looked for
-    found = live_readers(memory.readers)
-    reading = [ref(node) for node in found if any(i.memory is memory for i in node.inputs)]
-    del found  # who holds them is counted
-    return [node for reader in reading if not _is_part(reader, parts) and (node := reader()) is not None]
+            return []  # the common case, without the search for readers of readers
+    nodes = live_readers(memory.readers)
+    direct_readers = [ref(node) for node in nodes if any(i.memory is memory for i in node.inputs)]
+    del nodes  # references are counted
+    return [node for reader in direct_readers if not _is_part(reader, parts) and (node := reader()) is not None]
 
 
 def _is_part(reader: ref[Node], parts: set[int]) -> bool:
-    """Whether a pending node is one of the `parts` of a tree, or is held by them alone; it becomes one of them then.
+    """Return whether a pending node is one of the `parts` of a tree, or is held by them alone; add it to them then.
 
-    A node that has been computed, or is gone, reads nothing any more and is in nobody's way.
+    Also true for a node that was evaluated or collected: it reads no memory any more.
     """
     holders = getrefcount(reader()) - 1
     node = reader()
@@ -223,10 +223,10 @@ def _is_part(reader: ref[Node], parts: set[int]) -> bool:
 
 
 def share_with_host(*leaves: Node) -> None:
-    """Treat a memory as its owner's no longer: from now on anybody may write to it at any time.
+    """Mark the memory of `leaves` as shared with the host, which may write to it at any time from now on.
 
-    What is pending is computed, all work is finished, and what is grown from the memory later is
-    evaluated at once. `leaves` are those, of one memory, that are not among its views.
+    Pending readers are evaluated, all work is finished, and expressions grown from the memory later
+    are evaluated at once. `leaves`, of one memory, are leaves that are not among its views.
     """
     memory = leaves[0].memory
     assert memory is not None
@@ -234,38 +234,38 @@ def share_with_host(*leaves: Node) -> None:
         if not memory.shared:
             flush_readers(memory)
             memory.shared = True
-            for each in (*leaves, *filter(None, (view() for view in memory.views or ()))):
-                each.flags |= EAGER
+            for leaf in (*leaves, *filter(None, (view() for view in memory.views or ()))):
+                leaf.flags |= EAGER
             memory.views = None
         memory.device.synchronize()
 
 
-def overlaps(operand: Node, target: Node, even_alike: bool = False) -> bool:
-    """Whether an operand shares memory with the target other than element for element, or, if asked, even so."""
+def overlaps(operand: Node, target: Node, count_identical: bool = False) -> bool:
+    """Return whether an operand overlaps the target other than element for element; with `count_identical`, at all."""
     memory, other = operand.memory, target.memory
-    if memory is None or (operand is target and not even_alike):
+    if memory is None or (operand is target and not count_identical):
         return False
     if memory is not other:
         # one ndarray may have been shared twice, or two views of it
         assert other is not None
         return memory.shared and other.shared and _share_bytes(operand, target)
-    if operand.dtype is target.dtype:  # what decides most cases, before views are made
+    if operand.dtype is target.dtype:  # decides most cases without views
         if operand.offset == target.offset and operand.strides == target.strides and operand.shape == target.shape:
-            return even_alike and operand.size > 0
+            return count_identical and operand.size > 0
         low, high = extent(operand)
         first, last = extent(target)
         if high < first or last < low:
             return False
     a, b = view_of(operand), view_of(target)
     if operand.dtype == target.dtype and same_elements(a, b):
-        return even_alike and operand.size > 0
+        return count_identical and operand.size > 0
     return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)
 
 
-def _share_bytes(one: Node, other: Node) -> bool:
-    """Whether two leaves of the user's memory lie in the same bytes; their extents are compared."""
+def _share_bytes(a: Node, b: Node) -> bool:
+    """Return whether the extents of two leaves of the user's memory have bytes in common."""
     spans = []
-    for node in (one, other):
+    for node in (a, b):
         memory = node.memory
         if memory is None or memory.host is None or not node.size:
             return False

@@ -1,4 +1,4 @@
-"""Values of small trees, computed by NumPy where their memory is."""
+"""Evaluation of small expressions in host memory by NumPy."""
 
 from __future__ import annotations
 
@@ -16,120 +16,120 @@ __all__ = ["Undefined", "elements_in", "host_array", "host_value", "is_computed_
 
 
 class Undefined(ArithmeticError):
-    """A value has bits that are not defined, so that a kernel may compute others."""
+    """Raised for a value with undefined bits, for which a kernel may compute other bits."""
 
 
 def is_computed_alike(root: Node) -> bool:
-    """Whether NumPy computes a tree to the bits that a kernel computes, where these are defined."""
-    seen = set()
-    level = [root]
-    while level:
-        node = level.pop()
-        if id(node) in seen or node.memory is not None or not node.args:
+    """Return whether NumPy computes the same bits as a kernel for a tree, except for undefined bits."""
+    visited = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) in visited or node.memory is not None or not node.args:
             continue
-        seen.add(id(node))
-        if _is_copy(node.op, node.args, node.dtype):  # of a leaf it has the structure, and the kernel
-            level.extend(node.args)
+        visited.add(id(node))
+        if _is_copy(node.op, node.args, node.dtype):  # a copy of a leaf has the structure and the kernel of the leaf
+            stack.extend(node.args)
             continue
         op = node.op
         if isinstance(op, Loop):
-            wanted = op.in_dtypes if host_function(op) is not None else ()
+            in_dtypes = op.in_dtypes if host_function(op) is not None else ()
         elif isinstance(op, Reduction):
-            wanted = (op.monoid.in_dtype,) if host_reduction(op.monoid) is not None and node.args[0].size else ()
+            in_dtypes = (op.monoid.in_dtype,) if host_reduction(op.monoid) is not None and node.args[0].size else ()
         else:
             return False
-        # a mask is an operand more than is wanted
-        if len(wanted) != len(node.args) or not all(map(is_cast_alike, [a.dtype for a in node.args], wanted)):
+        # a mask is one operand more than the input dtypes
+        if len(in_dtypes) != len(node.args) or not all(map(is_cast_alike, [a.dtype for a in node.args], in_dtypes)):
             return False
-        level.extend(node.args)
+        stack.extend(node.args)
     return True
 
 
 def host_array(leaf: Node) -> np.ndarray | None:
-    """A leaf's elements where they are, in host memory; None elsewhere. The leaf keeps them."""
+    """Return a view of a leaf's elements if they are in host memory, else None. The leaf must outlive the view."""
     assert leaf.memory is not None
-    whole = leaf.memory.elements(leaf.dtype)
-    return None if whole is None else elements_in(whole, leaf)
+    buffer = leaf.memory.elements(leaf.dtype)
+    return None if buffer is None else elements_in(buffer, leaf)
 
 
-def elements_in(whole: Any, leaf: Node) -> np.ndarray:
-    """A leaf's elements, in a buffer that has its memory; of none it does not matter where they would begin."""
+def elements_in(buffer: Any, leaf: Node) -> np.ndarray:
+    """Return an ndarray of a leaf's elements in a buffer that holds the leaf's memory."""
     itemsize = leaf.dtype.itemsize
-    begins = leaf.offset * itemsize if leaf.size else 0
-    return np.ndarray(leaf.shape, leaf.dtype, whole, begins, [s * itemsize for s in leaf.strides])
+    start = leaf.offset * itemsize if leaf.size else 0  # an empty leaf may begin beyond the buffer
+    return np.ndarray(leaf.shape, leaf.dtype, buffer, start, [s * itemsize for s in leaf.strides])
 
 
 def host_value(root: Node) -> Any:
-    """The value of a tree that `is_computed_alike` of leaves in host memory: an array or a scalar, to be broadcast.
+    """Return the value of a tree that `is_computed_alike`, of leaves in host memory: an array or a scalar to broadcast.
 
-    Of a leaf it is the memory itself.
+    For a leaf it is a view of the leaf's memory.
 
     Raises
     ------
     Undefined
     """
-    value = _value(root, {})
+    value = _evaluate(root, {})
     if root.args and value.dtype.kind == "f" and np.isnan(np.maximum.reduce(value, axis=None)):
         raise Undefined("the sign and the payload of NaN")
     return value
 
 
-def _value(node: Node, known: dict[int, Any]) -> Any:
-    op, operands = node.op, node.args  # in one step: a re-entrant call may make the node a leaf
+def _evaluate(node: Node, memo: dict[int, Any]) -> Any:
+    op, operands = node.op, node.args  # read together: a re-entrant call may make the node a leaf
     if node.memory is not None:
         return host_array(node)
     if not operands:
         return node.dtype.type(node.value) if node.op is CONST else _positions(node)
-    found = known.get(id(node))
-    if found is None:
-        args = [_value(arg, known) for arg in operands]
+    value = memo.get(id(node))
+    if value is None:
+        args = [_evaluate(arg, memo) for arg in operands]
         if _is_copy(op, operands, node.dtype):
-            found = args[0]
+            value = args[0]
         elif isinstance(op, Reduction):
-            found = _reduced(op, operands[0].shape, args[0]).reshape(node.shape)
+            value = _reduce(op, operands[0].shape, args[0]).reshape(node.shape)
         else:
-            found = _applied(op, args)
-        known[id(node)] = found
-    return found
+            value = _apply(op, args)
+        memo[id(node)] = value
+    return value
 
 
 def _is_copy(op: Any, operands: tuple[Node, ...], dtype: np.dtype) -> bool:
-    """Whether an operation gives its operand, repeated perhaps."""
+    """Return whether an operation copies its operand, perhaps broadcast."""
     return op is cast_loop(dtype) and operands[0].dtype == dtype
 
 
-def _applied(loop: Loop, args: list[Any]) -> Any:
+def _apply(loop: Loop, args: list[Any]) -> Any:
     for at, dtype in enumerate(loop.in_dtypes):
         if args[at].dtype is not dtype:
-            args[at] = _converted(args[at], dtype)
+            args[at] = _convert(args[at], dtype)
     function = host_function(loop)
     assert function is not None
     return function(*args)
 
 
-def _reduced(op: Reduction, shape: Shape, value: Any) -> Any:
+def _reduce(op: Reduction, shape: Shape, value: Any) -> Any:
     ufunc = host_reduction(op.monoid)
     assert ufunc is not None
     dtype = op.monoid.in_dtype
-    values = np.broadcast_to(_converted(value, dtype), shape)
-    found = ufunc.reduce(values, axis=op.axes, dtype=dtype)
-    if dtype.kind == "f" and not np.all(found):
+    values = np.broadcast_to(_convert(value, dtype), shape)
+    reduced = ufunc.reduce(values, axis=op.axes, dtype=dtype)
+    if dtype.kind == "f" and not np.all(reduced):
         raise Undefined("the sign of a zero")
-    return _converted(found, op.out_dtype)
+    return _convert(reduced, op.out_dtype)
 
 
-def _converted(value: Any, dtype: np.dtype) -> Any:
+def _convert(value: Any, dtype: np.dtype) -> Any:
     if value.dtype.kind == "f" and dtype.kind in "iu":
         low, high = integer_range(dtype)
         if not np.all((value >= low) & (value < high)):
-            raise Undefined("the integer of what has none")
+            raise Undefined("the conversion of a float beyond the range of the integers")
     return value.astype(dtype, copy=False)
 
 
 def _positions(node: Node) -> np.ndarray:
-    """The values of an index."""
-    found = np.array(node.offset)
+    """Return the values of an index node."""
+    positions = np.array(node.offset)
     for axis, (length, stride) in enumerate(zip(node.shape, node.strides, strict=True)):
-        behind = (1,) * (len(node.shape) - axis - 1)
-        found = found + np.arange(length, dtype=np.int64).reshape(length, *behind) * np.int64(stride)
-    return found.astype(node.dtype)
+        trailing = (1,) * (len(node.shape) - axis - 1)
+        positions = positions + np.arange(length, dtype=np.int64).reshape(length, *trailing) * np.int64(stride)
+    return positions.astype(node.dtype)

@@ -1,4 +1,4 @@
-"""Basic keys: integers, slices, Ellipsis and newaxis, which name elements by where they lie."""
+"""Basic indexing: integers, slices, Ellipsis and newaxis."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _INVALID_INDEX = (
 
 
 def is_basic(key: Any) -> bool:
-    """Tell whether the key has only integers, slices, Ellipsis and newaxis, and gives a view.
+    """Return whether a key has only integers, slices, Ellipsis and newaxis, so that it selects a view.
 
-    Keys that are wrong altogether (a float, a string) count as basic: `index` raises for them.
+    Invalid keys (a float, a string) count as basic: `index` raises for them.
     """
     if type(key) is not tuple:
         return not _selects_by_data(key)
@@ -41,21 +41,21 @@ def _selects_by_data(item: Any) -> bool:
 
 def _as_index(item: Any) -> int:
     try:
-        value = operator.index(item)
+        number = operator.index(item)
     except TypeError:
         raise IndexError(_INVALID_INDEX) from None
-    if not -(2**63) <= value < 2**63:
+    if not -(2**63) <= number < 2**63:
         raise IndexError(_INVALID_INDEX)
-    return value
+    return number
 
 
 def index(view: View, key: Any) -> View | None:
-    """Take ``view[key]`` for a basic key; None when the key selects by data (lists, arrays, bools).
+    """Return ``view[key]`` for a basic key; None if the key has lists, arrays or bools.
 
     Raises
     ------
     IndexError
-        An integer is out of bounds, there are too many of them, or a key is no index at all.
+        An integer is out of bounds, there are too many integers, or a key is no index.
     ValueError
         A slice has step zero.
     """
@@ -75,7 +75,7 @@ def index(view: View, key: Any) -> View | None:
         if type(item) is slice:
             start, stop, step = item.indices(extent)
             count = len(range(start, stop, step))
-            if count:  # an empty slice stays where it is, so that no offset leaves the memory
+            if count:  # an empty slice keeps its offset, so that no offset leaves the memory
                 offset += start * stride
                 stride *= step if count > 1 else 1
             new_shape.append(count)
@@ -98,9 +98,9 @@ _INTEGERS = frozenset(np.dtype(letter).type for letter in np.typecodes["AllInteg
 
 
 def index_plainly(shape: Shape, strides: Shape, offset: int, key: Any) -> tuple[Shape, Shape, int] | None:
-    """Take the view of a key of ints and slices; None for any other, and for one that is out of bounds.
+    """Return the view of a key of ints and slices; None for any other key, and if it is out of bounds.
 
-    This is on the path of every access to an array: `index` knows every key, and what to raise.
+    This is on the path of every access to an array. `index` handles the other keys, and raises the errors.
     """
     kind = type(key)
     if kind is int or kind is slice or kind in _INTEGERS:
@@ -146,23 +146,23 @@ _WHOLE = slice(None)
 
 
 def _expand(items: tuple[Any, ...], ndim: int) -> tuple[list[Any], int]:
-    """Write Ellipsis out as slices and integers as ints; also give the number of axes they use."""
-    result: list[Any] = []
+    """Replace Ellipsis by slices and convert integers to int; also return the number of axes that the key uses."""
+    expanded: list[Any] = []
     ellipsis = -1
     used = 0
     for item in items:
         if item is Ellipsis:
             if ellipsis >= 0:
                 raise IndexError("an index can only have a single ellipsis ('...')")
-            ellipsis = len(result)
+            ellipsis = len(expanded)
         elif item is None:
-            result.append(None)
+            expanded.append(None)
         else:
-            result.append(item if type(item) is slice else _as_index(item))
+            expanded.append(item if type(item) is slice else _as_index(item))
             used += 1
     if used > ndim:
         raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
     if ellipsis >= 0:
-        result[ellipsis:ellipsis] = [_WHOLE] * (ndim - used)
+        expanded[ellipsis:ellipsis] = [_WHOLE] * (ndim - used)
         used = ndim
-    return result, used
+    return expanded, used

@@ -1,8 +1,8 @@
-"""From shapes and strides to the loops a kernel runs.
+"""Loops of a kernel from shapes and strides.
 
 An iteration space is a list of axes with, per operand, a stride in elements. Axes of one element are
-dropped, axes are put into the order of the memory, axes whose elements follow each other are merged:
-most arrays, however many dimensions they have, become one or two loops.
+dropped, axes are sorted into memory order, and contiguous neighbours are merged. So most arrays,
+however many dimensions they have, become one or two loops.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-# How the elements of one operand follow each other along the innermost loop.
-UNIT = "unit"  # one after the other: vector loads
-ZERO = "zero"  # always the same element
+# Access class of an operand: its stride along the innermost loop.
+UNIT = "unit"  # stride 1: vector loads
+ZERO = "zero"  # stride 0: always the same element
 STRIDED = "strided"  # a run-time stride
-PAIRS = "pairs"  # every second element: two vector loads, half of each kept (explicit vectors only)
+PAIRS = "pairs"  # every second element: two vector loads, half of each used (explicit vectors only)
 INDEX = "index"  # no memory: the position itself
-COUNT = "count"  # the position in a flat loop, whose multiples the compiler knows
+COUNT = "count"  # the position in a flat loop, with constant strides
 
 STEPPED = (STRIDED, INDEX)  # classes with a run-time stride along the innermost loop
 
 INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
-ALIGNMENT = 16  # bytes a GPU's widest load wants
+ALIGNMENT = 16  # bytes, for a GPU's widest load
 
 
 class Space(NamedTuple):
@@ -36,18 +36,18 @@ class Space(NamedTuple):
 
     shape: Shape
     strides: tuple[Shape, ...]
-    offsets: Shape  # added to each operand's offset, where an axis was turned round
+    offsets: Shape  # added to each operand's offset, for reversed axes
 
 
 def aligned(shape: Shape, strides: Shape, ndim: int) -> Shape:
-    """Strides for an operand broadcast to `ndim` axes: 0 on the axes that it repeats over."""
+    """Return the strides of an operand broadcast to `ndim` axes: 0 on axes that it is repeated along."""
     lead = ndim - len(shape)
     return (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(shape, strides, strict=True)])
 
 
 @lru_cache(maxsize=4096)
 def collapse(shape: Shape, operands: tuple[Shape, ...], first: int = 0) -> Space:
-    """Reorder, turn round and merge the axes of an elementwise loop.
+    """Sort, reverse and merge the axes of an elementwise loop.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def collapse(shape: Shape, operands: tuple[Shape, ...], first: int = 0) -> Space
     first : int
         The operand whose memory order the loop follows (the output).
     """
-    if not operands:  # constants have no order: one run of them all
+    if not operands:  # constants alone: one loop
         return Space((prod(shape),), (), ())
     offsets = [0] * len(operands)
     axes = []
@@ -85,8 +85,8 @@ def _all_backwards(steps: Sequence[int]) -> bool:
     return any(s < 0 for s in steps) and all(s <= 0 for s in steps)
 
 
-def in_c_order(shape: Shape, operands: tuple[Shape, ...]) -> Space:
-    """Merge the axes of a loop that takes the elements in C order, whatever their memory layout is."""
+def collapse_in_c_order(shape: Shape, operands: tuple[Shape, ...]) -> Space:
+    """Merge the axes of a loop over the elements in C order, whatever their memory layout is."""
     axes = [(n, tuple([o[axis] for o in operands])) for axis, n in enumerate(shape) if n != 1]
     merged = merge(axes)
     strides = tuple(tuple(steps[k] for _, steps in merged) for k in range(len(operands)))
@@ -94,7 +94,7 @@ def in_c_order(shape: Shape, operands: tuple[Shape, ...]) -> Space:
 
 
 def merge(axes: Sequence[tuple[int, Shape]]) -> list[tuple[int, Shape]]:
-    """Join neighbouring axes that are one run of evenly spaced elements for every operand."""
+    """Merge neighbouring axes along which the elements of every operand are evenly spaced."""
     merged: list[tuple[int, Shape]] = []
     for extent, steps in axes:
         if merged:
@@ -107,14 +107,14 @@ def merge(axes: Sequence[tuple[int, Shape]]) -> list[tuple[int, Shape]]:
 
 
 def reach(shape: Shape, strides: Shape) -> int:
-    """The largest distance, in elements, between an operand's first element and another."""
+    """Return the largest distance, in elements, between an operand's first element and another."""
     low = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
     high = sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0)
     return max(-low, high)
 
 
 def access(stride: int, pairs: bool = False) -> str:
-    """Class of an operand by its innermost stride; `pairs` if vector code reads it."""
+    """Return an operand's access class from its innermost stride; `pairs` if vector code reads it."""
     if stride == 1:
         return UNIT
     if stride == 2 and pairs:
@@ -123,26 +123,26 @@ def access(stride: int, pairs: bool = False) -> str:
 
 
 def furthest(shape: Shape, strides: Iterable[Shape], least: int = 0) -> int:
-    """The largest position in a kernel: `least`, or the farthest that an operand of such strides reaches."""
+    """Return the largest position in a kernel: the farthest of any operand, at least `least`."""
     return max([least, *(reach(shape, s) for s in strides)])
 
 
-def starts_aligned(dtype: np.dtype, *places: int) -> bool:
-    """Whether elements at places that are sums of multiples of these may be loaded by aligned vectors."""
-    return all(place * dtype.itemsize % ALIGNMENT == 0 for place in places)
+def starts_aligned(dtype: np.dtype, *offsets: int) -> bool:
+    """Return whether aligned vectors may load elements at sums of multiples of these offsets."""
+    return all(offset * dtype.itemsize % ALIGNMENT == 0 for offset in offsets)
 
 
 def vector_width(dtypes: Sequence[np.dtype], vector_bytes: int, max_width: int) -> int:
-    """Elements per load: what the widest dtype fits into `vector_bytes`."""
+    """Return the number of elements per load: as many of the widest dtype as `vector_bytes` hold."""
     widest = max(d.itemsize for d in dtypes)
     return max(1, min(max_width, vector_bytes // widest))
 
 
-def explicit_width(dtypes: Sequence[np.dtype], wanted: bool) -> bool:
-    """Whether vector types can be used: complex values exist only as scalars."""
-    return wanted and all(d.kind != "c" for d in dtypes)
+def explicit_width(dtypes: Sequence[np.dtype], explicit: bool) -> bool:
+    """Return whether a kernel uses vector types: if its policy is explicit, except for complex values."""
+    return explicit and all(d.kind != "c" for d in dtypes)
 
 
 def index_type(furthest: int, chunked: bool) -> str:
-    """32-bit positions where they suffice; CPUs count in 64 bits at no cost, and need one kernel less."""
+    """Return the C type of positions: 32 bits if they suffice. CPUs take 64 bits at no cost, for one kernel less."""
     return "long" if chunked or furthest >= INT_LIMIT else "int"

@@ -1,4 +1,4 @@
-"""Which elements of a memory two views share, and which layout an operation's result takes."""
+"""Overlap of views of one memory, and the strides of an operation's result."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from clarray._engine.expr.view import Shape, View, contiguous, ordered_strides
 if TYPE_CHECKING:
     from clarray._engine.expr.node import Node
 
-EXACT_WORK = 10_000  # candidates NumPy may try before "cannot tell" counts as an overlap (< 0.1 ms)
-SOMEWHERE = 1 << 40  # an address: NumPy compares them here and never follows them
+EXACT_WORK = 10_000  # candidates NumPy may try before it counts as an overlap (< 0.1 ms)
+FAKE_ADDRESS = 1 << 40  # NumPy compares addresses of `AddressRange` and never reads them
 
 
 def extent(view: View | Node) -> tuple[int, int]:
-    """Give the first and last element that a view, or a leaf, touches; (offset, offset - 1) when empty."""
+    """Return the first and last element of memory in a view or a leaf; (offset, offset - 1) if it is empty."""
     low = high = view.offset
     strides = view.strides
     for axis, count in enumerate(view.shape):
@@ -32,27 +32,27 @@ def extent(view: View | Node) -> tuple[int, int]:
     return low, high
 
 
-def lie_alike(shape: Shape, one: Shape, other: Shape) -> bool:
-    """Tell whether strides place the elements of an array of this shape alike."""
-    return all(count == 1 or a == b for count, a, b in zip(shape, one, other, strict=True))
+def same_strides(shape: Shape, a_strides: Shape, b_strides: Shape) -> bool:
+    """Return whether strides are equal, except for axes of one element."""
+    return all(extent == 1 or a == b for extent, a, b in zip(shape, a_strides, b_strides, strict=True))
 
 
 def same_elements(a: View, b: View) -> bool:
-    """Tell whether both have the same element at every index, so that a += b needs no copy of b."""
+    """Return whether both have the same element at every index, so that a += b needs no copy of b."""
     if a == b:
         return True
     if a.shape != b.shape:
         return False
     if 0 in a.shape:
         return True
-    return a.offset == b.offset and lie_alike(a.shape, a.strides, b.strides)
+    return a.offset == b.offset and same_strides(a.shape, a.strides, b.strides)
 
 
 def repeats_elements(view: View | Node) -> bool:
-    """Tell whether two indices may name one element (a broadcast view); True when in doubt."""
+    """Return whether two indices may select one element, as in a broadcast view; True when in doubt."""
     if view.contiguous:
         return False
-    if len(view.shape) == 1:  # what is written most: a step, a column
+    if len(view.shape) == 1:  # the usual targets: a slice with a step, a column
         return view.shape[0] > 1 and not view.strides[0]
     steps = sorted((abs(stride), count) for count, stride in zip(view.shape, view.strides, strict=True) if count > 1)
     if 0 in view.shape:
@@ -66,10 +66,9 @@ def repeats_elements(view: View | Node) -> bool:
 
 
 def may_overlap(a: View, b: View, a_itemsize: int = 1, b_itemsize: int = 1) -> bool:
-    """Tell whether two views of one memory have a byte in common.
+    """Return whether two views of one memory have a byte in common; True if that takes too much work to decide.
 
-    The answer is exact as long as it is found with bounded work, and True when in doubt. The item
-    sizes matter only where they differ: a complex array and its real part.
+    The item sizes matter only if they differ: a complex array and its real part.
     """
     if 0 in a.shape or 0 in b.shape:
         return False
@@ -89,14 +88,14 @@ def may_overlap(a: View, b: View, a_itemsize: int = 1, b_itemsize: int = 1) -> b
         if step and (a.offset - b.offset) % step:
             return False
     first = min(a_first, b_first)
-    one = AddressRange(a, a_itemsize, SOMEWHERE - first)
-    other = AddressRange(b, b_itemsize, SOMEWHERE - first)
+    a_range = AddressRange(a, a_itemsize, FAKE_ADDRESS - first)
+    b_range = AddressRange(b, b_itemsize, FAKE_ADDRESS - first)
     # NumPy's stubs know only the two extreme values of max_work
-    return np.may_share_memory(np.asarray(one), np.asarray(other), max_work=EXACT_WORK)  # type: ignore[arg-type]
+    return np.may_share_memory(np.asarray(a_range), np.asarray(b_range), max_work=EXACT_WORK)  # type: ignore[arg-type]
 
 
 def _dense(view: View, reach: int) -> bool:
-    """Tell whether the view leaves no element out between its first and its last."""
+    """Return whether a view has every element of memory between its first and its last."""
     return reach + 1 <= view.size and not repeats_elements(view)
 
 
@@ -105,7 +104,7 @@ def _steps(view: View) -> list[int]:
 
 
 class AddressRange:
-    """A view as an address range, for NumPy's exact solver of overlaps."""
+    """A view as NumPy's array interface, for NumPy's exact solver of overlaps."""
 
     def __init__(self, view: View, itemsize: int, base: int) -> None:
         self.__array_interface__: dict[str, Any] = {
@@ -118,7 +117,7 @@ class AddressRange:
 
 
 def k_order_strides(views: Sequence[View], shape: Shape) -> Shape:
-    """Give the strides of a new array in the layout NumPy gives a ufunc's result (``order='K'``).
+    """Return the strides of a ufunc's result in NumPy's layout (``order='K'``).
 
     Parameters
     ----------
@@ -135,18 +134,18 @@ def k_order_strides(views: Sequence[View], shape: Shape) -> Shape:
 
 
 def reduced_strides(views: Sequence[View], axes: tuple[int, ...], shape: Shape) -> Shape:
-    """Give the strides of a new array in the layout NumPy gives a reduction's result.
+    """Return the strides of a reduction's result in NumPy's layout.
 
-    The axes that are kept lie as order 'K' has them among all.
+    The remaining axes have the order that 'K' gives them among all axes.
 
     Parameters
     ----------
     views
-        The operand and, perhaps, its mask, before broadcasting.
+        The operand and, if there is one, its mask, before broadcasting.
     axes
         The reduced axes.
     shape
-        The result's, with the reduced axes as axes of one element or without them.
+        Shape of the result, with the reduced axes as axes of one element or without them.
     """
     if all(view.contiguous for view in views):
         return contiguous(shape)
@@ -154,38 +153,38 @@ def reduced_strides(views: Sequence[View], axes: tuple[int, ...], shape: Shape) 
     order = outermost_first(views, ndim)
     if len(shape) == ndim:
         return ordered_strides(shape, order)
-    kept = [axis for axis in range(ndim) if axis not in axes]
-    return ordered_strides(shape, [kept.index(axis) for axis in order if axis not in axes])
+    remaining = [axis for axis in range(ndim) if axis not in axes]
+    return ordered_strides(shape, [remaining.index(axis) for axis in order if axis not in axes])
 
 
 def outermost_first(views: Sequence[View], ndim: int) -> list[int]:
-    """Return the axes in the order in which NumPy iterates over operands, before broadcasting: the outermost first."""
+    """Return the axes in the order of NumPy's iterator over operands before broadcasting, outermost first."""
     return _axes_by_stride([_aligned_strides(view, ndim) for view in views], ndim)[::-1]
 
 
 def joined_strides(views: Sequence[View], shape: Shape) -> Shape:
-    """Give the strides of a new array that others are joined to: its axes lie as theirs, in C order where they differ.
+    """Return the strides of the result of a concatenation: in the arrays' memory order, in C order if they differ.
 
     Parameters
     ----------
     views
-        The arrays, of as many axes as the result.
+        The arrays, with as many axes as the result.
     shape
-        The result's.
+        Shape of the result.
     """
-    # a stride of 0 counts here, unlike in `k_order_strides`; an axis of one element tells nothing
+    # a stride of 0 counts here, unlike in `k_order_strides`; an axis of one element has no stride to compare
     steps = [[0 if n == 1 else 1 + abs(s) for n, s in zip(v.shape, v.strides, strict=True)] for v in views]
-    order: list[int] = []  # the outermost axis first, in which direction NumPy sorts them
+    order: list[int] = []  # outermost first: NumPy sorts in this direction
     for axis in range(len(shape)):
-        place = axis
+        position = axis
         for at in reversed(range(axis)):
-            verdict = _is_inner(steps, order[at], axis)
-            if verdict is None:
+            inner = _is_inner(steps, order[at], axis)
+            if inner is None:
                 continue
-            if not verdict:
+            if not inner:
                 break
-            place = at
-        order.insert(place, axis)
+            position = at
+        order.insert(position, axis)
     return ordered_strides(shape, order)
 
 
@@ -195,27 +194,27 @@ def _aligned_strides(view: View, ndim: int) -> list[int]:
 
 
 def _axes_by_stride(operands: list[list[int]], ndim: int) -> list[int]:
-    """Sort the axes, innermost first, as NumPy's iterator does: where operands differ, C order."""
+    """Sort the axes, innermost first, as NumPy's iterator does. If operands differ, the axes have C order."""
     order: list[int] = []
     for axis in reversed(range(ndim)):
-        place = len(order)
+        position = len(order)
         for at in reversed(range(len(order))):
-            verdict = _is_inner(operands, axis, order[at])
-            if verdict is None:
+            inner = _is_inner(operands, axis, order[at])
+            if inner is None:
                 continue
-            if not verdict:
+            if not inner:
                 break
-            place = at
-        order.insert(place, axis)
+            position = at
+        order.insert(position, axis)
     return order
 
 
 def _is_inner(operands: list[list[int]], axis: int, other: int) -> bool | None:
-    """Tell whether `axis` steps less than `other` in every operand that tells; None: none tells."""
-    verdict: bool | None = None
+    """Return whether `axis` has the smaller stride in all operands with two nonzero strides; None if there are none."""
+    inner: bool | None = None
     for strides in operands:
         if strides[axis] and strides[other]:
             if strides[other] <= strides[axis]:
                 return False
-            verdict = True
-    return verdict
+            inner = True
+    return inner

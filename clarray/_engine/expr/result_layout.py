@@ -1,4 +1,4 @@
-"""How a value's elements lie, or will lie once it is computed."""
+"""Memory layouts of nodes: of a leaf its own, of a pending node the layout of its result."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from clarray._engine.ops.transforms import Transform
 
 
 def view_of(node: Node) -> View:
-    """Shape, strides and offset of a leaf."""
+    """Return shape, strides and offset of a leaf or an index."""
     return View(node.shape, node.strides, node.offset)
 
 
-def layout_of(node: Node) -> View:
-    """How a value's elements lie, or will lie once it is computed."""
+def result_view(node: Node) -> View:
+    """Return the view of a node's elements; of a pending node the view of its result, at offset 0."""
     if node.memory is not None or node.op is INDEX:
         return view_of(node)
     return View(node.shape, result_strides(node))
 
 
-def lies_alike(one: Node, other: Node) -> bool:
-    """Tell whether two values of one shape have the same memory order."""
-    if (one.flags | other.flags) & MASKED or len(one.shape) < 2:  # what is selected has one axis
+def has_same_order(a: Node, b: Node) -> bool:
+    """Return whether two nodes of one shape have the same memory order."""
+    if (a.flags | b.flags) & MASKED or len(a.shape) < 2:  # a selection has one axis
         return True
-    steps = zip(one.shape, layout_of(one).strides, layout_of(other).strides, strict=True)
-    return all(extent < 2 or first == second for extent, first, second in steps)
+    strides = zip(a.shape, result_view(a).strides, result_view(b).strides, strict=True)
+    return all(extent < 2 or a_stride == b_stride for extent, a_stride, b_stride in strides)
 
 
 def result_strides(node: Node) -> Shape:
-    """The memory order NumPy gives the result: that of the operands where they agree, operation by operation."""
+    """Return the strides of a result in NumPy's memory order, which is decided operation by operation."""
     shape, op = node.shape, node.op
     if len(shape) < 2:
         return contiguous(shape)
     if isinstance(op, Transform):
         return ordered_strides(shape, op.order)
     if isinstance(op, Reduction):
-        views = [layout_of(a) for a in node.args if a.op is not CONST]
+        views = [result_view(a) for a in node.args if a.op is not CONST]
         return contiguous(shape) if op.monoid.indexed else reduced_strides(views, op.axes, shape)
     views = [view_of(n) for n in node.inputs if n.op is not CONST]
     if node.flags & REDUCES or any(v[:2] != views[0][:2] for v in views):
-        # what agrees keeps its order at every step; elsewhere one step's order is another's operand
-        views = [layout_of(a) for a in node.args if a.op is not CONST]
+        # operands of one layout pass it on through all operations; otherwise each operation decides its result's layout
+        views = [result_view(a) for a in node.args if a.op is not CONST]
     return k_order_strides(views, shape)

@@ -1,7 +1,7 @@
-"""A part of a pending value, as an expression of its own: what is computed where only a part is wanted.
+"""Slices of pending expressions, as expressions of their own.
 
-Whatever is elementwise computes a part from the same part of its operands. So a part is the same operations on views of
-the leaves, and what it is taken of stays pending.
+An elementwise operation computes a slice of its result from the same slice of its operands. So the slice of an
+expression consists of the same operations on views of its leaves, and the expression itself stays pending.
 """
 
 from __future__ import annotations
@@ -13,68 +13,68 @@ from clarray._engine.expr.build import broadcast, nary
 from clarray._engine.expr.node import CONST, INDEX, MASKED, REDUCES, Node, index, view_leaf
 from clarray._engine.expr.view import Shape, View, broadcast_to, contiguous
 
-Cut = Callable[[View], View]
+ViewFunction = Callable[[View], View]
 
 
-def window(root: Node, cut: Cut, compute: Callable[[Node], Any]) -> Node:
-    """Give a part of a node's value as a new node.
+def slice_expression(root: Node, take_view: ViewFunction, compute: Callable[[Node], Any]) -> Node:
+    """Return a slice of a node's value as a new node.
 
     Parameters
     ----------
     root : Node
-        It stays pending unless it reduces, transforms, or selects by a mask: these have no part that costs less.
-    cut : callable
-        Gives the part of a view of root's shape: a view that looks at some of its elements, as `indexing.index` does.
+        Stays pending unless it is a reduction, a transform or a selection by a mask: no slice of these costs less.
+    take_view : callable
+        Returns the slice of a view of root's shape, as `indexing.index` does.
     compute : callable
-        Makes a node memory: whatever reduces or transforms below the root. Nothing else is computed.
+        Evaluates a node: the reductions, transforms and selections in the tree. Nothing else is computed.
 
     Returns
     -------
     Node
-        A view, or pending. The device's lock must be held until it has been computed: what is known of a node changes
-        when that becomes memory.
+        A view, or pending. The caller must hold the device's lock until it is evaluated: the attributes of a node
+        change when the node becomes memory.
     """
-    for node in _passes(root):
+    for node in _topmost_passes(root):
         compute(node)
-    part = _Part(root.shape, cut)
-    found = part.of(root)
-    return found if found.shape == part.shape else broadcast(root.op, found.args[0], part.shape)
+    slicer = _Slicer(root.shape, take_view)
+    node = slicer.slice(root)
+    return node if node.shape == slicer.shape else broadcast(root.op, node.args[0], slicer.shape)
 
 
-def _passes(root: Node) -> list[Node]:
-    """What reduces, transforms or selects, with nothing like it above."""
+def _topmost_passes(root: Node) -> list[Node]:
+    """Return the reductions, transforms and selections of a tree that are in no operand of another one."""
     if root.memory is not None or not root.flags & (REDUCES | MASKED):
         return []
     if root.flags & MASKED or hasattr(root.op, "axes"):
         return [root]
-    return [node for arg in root.args for node in _passes(arg)]
+    return [node for arg in root.args for node in _topmost_passes(arg)]
 
 
-class _Part:
-    """Takes the same part of all that an elementwise expression reads."""
+class _Slicer:
+    """Takes the same slice of all leaves of an elementwise expression."""
 
-    def __init__(self, whole: Shape, cut: Cut) -> None:
-        self._whole = whole
-        self._cut = cut
-        self._found: dict[int, Node] = {}
-        self.shape = cut(View(whole, contiguous(whole))).shape
+    def __init__(self, full_shape: Shape, take_view: ViewFunction) -> None:
+        self._full_shape = full_shape
+        self._take_view = take_view
+        self._slices: dict[int, Node] = {}
+        self.shape = take_view(View(full_shape, contiguous(full_shape))).shape
 
-    def of(self, node: Node) -> Node:
-        """The part of a node that broadcasts to the whole; what has no axes stays as it is."""
-        found = self._found.get(id(node))
-        if found is None:
-            found = self._found[id(node)] = self._taken(node)
-        return found
+    def slice(self, node: Node) -> Node:
+        """Return the slice of a node that broadcasts to the full shape; 0-d leaves and constants stay as they are."""
+        sliced = self._slices.get(id(node))
+        if sliced is None:
+            sliced = self._slices[id(node)] = self._new_slice(node)
+        return sliced
 
-    def _taken(self, node: Node) -> Node:
+    def _new_slice(self, node: Node) -> Node:
         if node.memory is not None:
-            return view_leaf(node, *self._seen(node)) if node.shape else node
+            return view_leaf(node, *self._view(node)) if node.shape else node
         if node.op is CONST:
             return node
         if node.op is INDEX:
-            shape, strides, offset = self._seen(node)
+            shape, strides, offset = self._view(node)
             return index(shape, strides, node.dtype, offset)
-        return nary(node.op, tuple([self.of(arg) for arg in node.args]))
+        return nary(node.op, tuple([self.slice(arg) for arg in node.args]))
 
-    def _seen(self, node: Node) -> View:
-        return self._cut(broadcast_to(View(node.shape, node.strides, node.offset), self._whole))
+    def _view(self, node: Node) -> View:
+        return self._take_view(broadcast_to(View(node.shape, node.strides, node.offset), self._full_shape))

@@ -1,8 +1,8 @@
-"""Where the elements of an array lie: pure arithmetic on shape, strides and offset.
+"""Views: shape, strides and offset of an array, and NumPy's operations on them.
 
-Strides and offsets count elements, not bytes, and nothing here touches memory or a device. Every
-error is NumPy's own: where a request is wrong, it is repeated on a one-byte NumPy array of the
-same shape, and what NumPy raises is what the caller sees.
+Strides and offsets count elements, not bytes, and nothing here touches memory or a device. Errors
+are NumPy's own: an invalid request is repeated on a one-byte NumPy array of the same shape, which
+raises.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class View(NamedTuple):
 
     @property
     def contiguous(self) -> bool:
-        """Whether the elements lie one after the other in C order."""
+        """Whether the elements are contiguous in C order."""
         return is_contiguous(self.shape, self.strides)
 
     @property
     def f_contiguous(self) -> bool:
-        """Whether the elements lie one after the other in Fortran order."""
+        """Whether the elements are contiguous in Fortran order."""
         return is_contiguous(self.shape[::-1], self.strides[::-1])
 
 
 def contiguous(shape: Shape) -> Shape:
-    """Give the strides of a C-contiguous array."""
+    """Return the strides of a C-contiguous array."""
     if len(shape) == 1:
         return (1,)
     strides = []
@@ -58,8 +58,8 @@ def contiguous(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
-def steps_fall(strides: Shape) -> bool:
-    """Whether no axis steps further than the one before it, nor backwards; an axis that repeats tells nothing."""
+def strides_descend(strides: Shape) -> bool:
+    """Return whether the nonzero strides are positive and none is larger than the one before it."""
     last = None
     for stride in strides:
         if stride:
@@ -70,7 +70,7 @@ def steps_fall(strides: Shape) -> bool:
 
 
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
-    """Tell whether the strides are C-contiguous, strides of axes of one element not mattering."""
+    """Return whether strides are C-contiguous. Strides of axes of one element do not matter."""
     step = 1
     for axis in range(len(shape) - 1, -1, -1):
         extent = shape[axis]
@@ -84,7 +84,7 @@ def is_contiguous(shape: Shape, strides: Shape) -> bool:
 
 
 def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoReturn:
-    """Raise what NumPy raises for this request on an array of this shape."""
+    """Raise the error that NumPy raises for a request on an array of this shape."""
     request(np.broadcast_to(np.uint8(0), shape))
     raise AssertionError(f"NumPy accepts for shape {shape} what clarray refused: please report it")
 
@@ -93,26 +93,26 @@ def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoRetu
 
 
 MAX_DIMENSIONS = 64  # NumPy's limit
-_LARGE = 2**20  # the sizes of shapes with smaller extents are not looked at before memory is asked for
+_LARGE = 2**20  # shapes with smaller extents are not checked before memory is allocated
 _TOO_BIG = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
 
 
 def as_shape(shape: Any, too_big: str = _TOO_BIG) -> Shape:
-    """Read a shape given as one integer or as a sequence of integers; `too_big` is the error of 2**63 elements."""
+    """Convert an integer or a sequence of integers to a shape; `too_big` is the error of 2**63 elements."""
     if type(shape) is int:
         return (shape,)
     if isinstance(shape, Iterable) and not isinstance(shape, str | bytes | dict | set | frozenset):
         try:
-            found = tuple(map(as_count, shape))
+            extents = tuple(map(as_count, shape))
         except TypeError:
             if getattr(shape, "ndim", None) != 0:
                 raise
         else:
-            if (n := len(found)) > MAX_DIMENSIONS:
+            if (n := len(extents)) > MAX_DIMENSIONS:
                 raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {n}")
-            if max(found, default=0) > _LARGE:
-                check_size(found, 1, too_big)
-            return found
+            if max(extents, default=0) > _LARGE:
+                check_size(extents, 1, too_big)
+            return extents
     return (as_count(shape),)
 
 
@@ -123,7 +123,7 @@ def check_size(shape: Shape, itemsize: int = 1, too_big: str = _TOO_BIG) -> None
 
 
 def as_count(number: Any) -> int:
-    """Read an extent or another number of elements; TypeError for a bool."""
+    """Convert an extent or another number of elements to int; TypeError for a bool."""
     if type(number) is bool:  # an index to Python, but not to NumPy
         raise TypeError("an integer is required")
     return operator.index(number)
@@ -143,20 +143,20 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
         for axis, extent in enumerate(shape, ndim - len(shape)):
             if extent != 1 and extent != result[axis]:
                 if result[axis] != 1:
-                    listed = " ".join(str(s).replace(" ", "") for s in shapes)
-                    raise ValueError(f"operands could not be broadcast together with shapes {listed} ")
+                    shape_texts = " ".join(str(s).replace(" ", "") for s in shapes)
+                    raise ValueError(f"operands could not be broadcast together with shapes {shape_texts} ")
                 result[axis] = extent
     return tuple(result)
 
 
 def can_broadcast(have: Shape, shape: Shape) -> bool:
-    """Whether an array of one shape can be broadcast to another."""
+    """Return whether an array of shape `have` can be broadcast to `shape`."""
     fits = all(n in (1, m) for n, m in zip(reversed(have), reversed(shape), strict=False))
     return fits and len(have) <= len(shape)
 
 
 def broadcast_to(view: View, shape: Shape) -> View:
-    """Repeat axes of one element, and add axes in front, without a copy."""
+    """Broadcast a view: repeat axes of one element, and add leading axes."""
     old = view.shape
     if old == shape:
         return view
@@ -174,7 +174,7 @@ def broadcast_to(view: View, shape: Shape) -> View:
     return View(shape, tuple(strides), view.offset)
 
 
-# The same elements in another arrangement -----------------------------------------------------
+# Permuted, dropped and new axes -------------------------------------------------------------
 
 
 def transpose(view: View, axes: Any = None) -> View:
@@ -220,7 +220,7 @@ def moveaxis(view: View, source: Any, destination: Any) -> View:
 
 
 def squeeze(view: View, axis: Any = None) -> View:
-    """Drop axes of one element: all of them, or those given."""
+    """Drop axes of one element: all of them, or the given axes."""
     shape = view.shape
     if axis is None:
         drop = tuple(i for i, extent in enumerate(shape) if extent == 1)
@@ -235,7 +235,7 @@ def squeeze(view: View, axis: Any = None) -> View:
 
 
 def expand_dims(view: View, axis: Any) -> View:
-    """Insert axes of one element where the result shall have them."""
+    """Insert axes of one element at these axes of the result."""
     if not isinstance(axis, tuple | list):
         axis = (axis,)
     ndim = len(view.shape) + len(axis)
@@ -270,7 +270,7 @@ def diagonal(view: View, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Vie
 
 
 def part(view: View, number: int, parts: int = 2) -> View:
-    """View elements as groups of `parts` smaller ones, and take one of each (real or imaginary)."""
+    """View each element as `parts` smaller ones, and take number `number` of them (the real or imaginary part)."""
     return View(
         view.shape,
         tuple(stride * parts for stride in view.strides),
@@ -282,7 +282,7 @@ def part(view: View, number: int, parts: int = 2) -> View:
 
 
 def resolve_shape(old: Shape, shape: Any) -> Shape:
-    """Read the shape asked of a reshape: the one negative extent is found from the size.
+    """Return the shape for a reshape, with a negative extent computed from the size.
 
     Raises
     ------
@@ -292,17 +292,17 @@ def resolve_shape(old: Shape, shape: Any) -> Shape:
     new = as_shape(shape)
     size = prod(old)
     unknown = [i for i, extent in enumerate(new) if extent < 0]
-    known = prod(extent for extent in new if extent >= 0)
-    if not unknown and known == size:
+    known_size = prod(extent for extent in new if extent >= 0)
+    if not unknown and known_size == size:
         return new
-    if len(unknown) == 1 and known and size % known == 0:
+    if len(unknown) == 1 and known_size and size % known_size == 0:
         at = unknown[0]
-        return (*new[:at], size // known, *new[at + 1 :])
+        return (*new[:at], size // known_size, *new[at + 1 :])
     numpy_error(old, lambda array: array.reshape(new))
 
 
 def check_order(order: Any) -> str:
-    """Give a memory order as one of C, F, A, K."""
+    """Return a memory order as one of C, F, A, K, or raise NumPy's error."""
     if order is None:
         return "C"
     if isinstance(order, bytes):
@@ -314,7 +314,7 @@ def check_order(order: Any) -> str:
 
 
 def reshape(view: View, shape: Any, order: str = "C") -> View | None:
-    """Arrange the elements in another shape; None when NumPy would have to copy them."""
+    """Return the view in another shape; None if NumPy would have to copy the elements."""
     order = check_order(order)
     if order == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
@@ -332,7 +332,7 @@ def reshape(view: View, shape: Any, order: str = "C") -> View | None:
 
 
 def _regroup(old: Shape, strides: Shape, new: Shape) -> Shape | None:
-    """Give the strides of the new shape, walking both shapes in groups of axes of equal size."""
+    """Return the strides of the new shape, from groups of axes of equal size in both shapes; None for a copy."""
     if is_contiguous(old, strides):
         return contiguous(new)
     pairs = [(n, s) for n, s in zip(old, strides, strict=True) if n != 1]
@@ -363,12 +363,12 @@ def _regroup(old: Shape, strides: Shape, new: Shape) -> Shape | None:
 
 
 def memory_order(view: View) -> list[int]:
-    """Sort the axes as they lie in memory, largest step first (NumPy's order 'K')."""
+    """Return the axes in memory order, largest stride first (NumPy's order 'K')."""
     return sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
 
 
 def ordered_strides(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Give the strides of a new array whose axes lie in memory in this order, the outermost first."""
+    """Return the strides of a new array whose axes have this memory order, outermost first."""
     strides = [0] * len(shape)
     packed = contiguous(tuple(shape[axis] for axis in axes))
     for axis, stride in zip(axes, packed, strict=True):
@@ -377,22 +377,22 @@ def ordered_strides(shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def iteration_order(view: View) -> list[int]:
-    """Sort the axes as NumPy goes through an array in order 'K': by stride, those of repeats where they are."""
+    """Return the axes as NumPy iterates in order 'K': by stride, while repeated axes keep their position."""
     strides = [abs(stride) if extent > 1 else 0 for extent, stride in zip(view.shape, view.strides, strict=True)]
     inner: list[int] = []  # the innermost axis first
     for axis in reversed(range(view.ndim)):
-        place = len(inner)
+        position = len(inner)
         for at in reversed(range(len(inner))):
             if strides[inner[at]] and strides[axis]:
                 if strides[inner[at]] <= strides[axis]:
                     break
-                place = at
-        inner.insert(place, axis)
+                position = at
+        inner.insert(position, axis)
     return inner[::-1]
 
 
 def ravel(view: View, order: str = "C") -> View | None:
-    """Flatten to one axis; None when NumPy copies, as it does for all but contiguous elements."""
+    """Flatten to one axis; None if NumPy copies, which it does unless the elements are contiguous."""
     order = check_order(order)
     if order == "K":
         if not view.contiguous:

@@ -1,4 +1,4 @@
-"""Passes along an axis that an algorithm launches: the operations of nodes whose last launch waits for what follows."""
+"""Operations of nodes that an algorithm computes by passes along axes, the last of which fuses its epilogue."""
 
 from __future__ import annotations
 
@@ -9,46 +9,46 @@ import numpy as np
 
 from clarray._engine.values import dataclass
 
-__all__ = ["Settle", "Transform"]
+__all__ = ["Simplify", "Transform"]
 
-Settle = Callable[..., None]
+Simplify = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transform:
     """A pass that is neither a reduction nor elementwise: each element of the result depends on a line of elements.
 
-    Nothing here, nor where nodes are evaluated, knows what it computes: it carries what launches it, as a selection
-    carries what computes it.
+    Neither this module nor the evaluation of nodes depends on the algorithm: a transform has its launch function as a
+    field.
 
     Parameters
     ----------
     name : str
     axes : tuple of int
-        Axes of the result that the lines lie along; those of reductions tell likewise that an operation is a pass.
+        Axes of the result along the lines. Reductions have this attribute too: it marks an operation as a pass.
     order : tuple of int
-        The result's axes as they lie in memory, the last one closest together.
-    beside : bool
-        Whether arrays may be read beside what it stores.
+        The result's axes in memory order, outermost first.
+    epilogue_inputs : bool
+        Whether the epilogue may read arrays.
     out_dtype : dtype
     code : tuple
-        All that the pass is specialised on besides its operand: passes with equal codes are one.
+        Cache key of the pass without its operand: passes with equal codes are equal.
     launch : callable
-        ``launch(cache, code, finish, out)`` gives the launch that computes a `Finish` (`expr.transform_epilogue`) into
-        the leaf `out`, which lies as its root does.
-    finishes : bool
-        Whether what follows may be done to its values as it stores them.
-    settle : callable, optional
-        ``settle(nodes, compute)`` sees to all pending nodes of such operations that one expression reads, before any of
-        them is computed: they may become elementwise. `compute` makes a node memory.
+        ``launch(cache, code, epilogue, out)`` returns the launch that computes an
+        `expr.transform_epilogue.TransformEpilogue` into the leaf `out`, which has the memory order of its root.
+    has_epilogue : bool
+        Whether elementwise operations may be fused into its last pass.
+    simplify : callable, optional
+        ``simplify(nodes, compute)`` gets all pending nodes of such operations that one expression reads, before any of
+        them is evaluated, and may turn them into elementwise operations. `compute` evaluates a node.
     """
 
     name: str
     axes: tuple[int, ...]
     order: tuple[int, ...]
-    beside: bool
+    epilogue_inputs: bool
     out_dtype: np.dtype
     code: tuple[Any, ...]
     launch: Callable[..., Any]
-    finishes: bool = True
-    settle: Settle | None = None
+    has_epilogue: bool = True
+    simplify: Simplify | None = None

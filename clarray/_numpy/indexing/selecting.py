@@ -19,7 +19,7 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import result_view
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device
@@ -356,7 +356,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
         found = ufunc_calls.call(np.positive if kind in "iu" else np.rint, (array,), **kwargs)
         if kind not in "iuc" or out is not None:
             return found
-        copied: DeviceArray = ufunc_calls.in_order(found._node, "K", layout_of(array._node))
+        copied: DeviceArray = ufunc_calls.in_order(found._node, "K", result_view(array._node))
         return copied
     if kind == "c":
         made = empty_like(array) if out is None else out
@@ -370,7 +370,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
         return ufunc_calls.call(last, (ufunc_calls.call(np.rint, (made,), out=made), scale), out=made)
     scaled = ufunc_calls.call(np.rint, (ufunc_calls.call(first, (array, scale)),))
     result = ufunc_calls.cast(ufunc_calls.call(last, (scaled, scale))._node, array.dtype)
-    laid_out: DeviceArray = ufunc_calls.in_order(result, "A", layout_of(array._node))
+    laid_out: DeviceArray = ufunc_calls.in_order(result, "A", result_view(array._node))
     return laid_out
 
 

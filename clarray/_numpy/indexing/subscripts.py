@@ -31,7 +31,7 @@ from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated, core, recorded, recorded_writes, references
-from clarray._engine.writing import hand_over, write
+from clarray._engine.writing import steal_memory, write
 from clarray._numpy.indexing import gathering, index_arrays, masking
 
 __all__ = ["copyto"]
@@ -227,7 +227,7 @@ def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
     target = view_leaf(node, shape, strides, offset)
     if given.args:
         if target.size:
-            hand_over(target, given)
+            steal_memory(target, given)
         return True
     if given.memory is None:
         return False

@@ -18,7 +18,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.overlap import joined_strides
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
@@ -121,7 +121,7 @@ def concatenate(
 
 def _join(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
     usual = all(part._node.memory is not None and part._node.contiguous for part in parts)
-    strides = contiguous(shape) if usual else joined_strides([layout_of(part._node) for part in parts], shape)
+    strides = contiguous(shape) if usual else joined_strides([result_view(part._node) for part in parts], shape)
     joined = _empty_strided(shape, dtype, strides, parts[0].device)
     rows = prod(shape[:axis])
     nonempty = [part for part in parts if part.size]
@@ -435,7 +435,7 @@ _LIST_BY_LIST_LIMIT = 2 * 512 * 512  # elements, times the lists' depth, up to w
 
 def _block_strides(shape: tuple[int, ...], parts: list[DeviceArray]) -> tuple[int, ...]:
     """Return the strides of a large result or of a single block: Fortran order if only that is the order of all."""
-    layouts = [layout_of(part._node) for part in parts]
+    layouts = [result_view(part._node) for part in parts]
     fortran = all(v.f_contiguous for v in layouts) and not all(v.contiguous for v in layouts)
     return contiguous(shape[::-1])[::-1] if fortran and len(parts) > 1 else contiguous(shape)
 
@@ -468,7 +468,7 @@ def _arrange(nested: Any, axis: int, ndim: int) -> tuple[View, BlockOffsets] | N
     """Return the layout of nested blocks and the start of each, or None if they do not fit together."""
     if not isinstance(nested, list):
         part = reshape(nested, (1,) * (ndim - nested.ndim) + nested.shape)
-        return layout_of(part._node), [(part, (0,) * ndim)]
+        return result_view(part._node), [(part, (0,) * ndim)]
     extent = 0
     layouts = []
     offsets: BlockOffsets = []

@@ -12,7 +12,7 @@ from clarray._core.reinterpreting import view
 from clarray._core.ufunc_calls import in_order
 from clarray._engine.algorithms.index_map.plan import CONSTANT
 from clarray._engine.expr.axes import c_integer, strict_axis
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import as_count
 from clarray._numpy.manipulation.index_maps import AxisMap, read_through_maps
 from clarray._numpy.manipulation.shapes import moveaxis, ravel
@@ -153,7 +153,7 @@ def _match_order(target: DeviceArray, source: DeviceArray) -> DeviceArray:
     """Return the result in Fortran order if its source is in Fortran order, else in C order."""
     if target.ndim != source.ndim:
         return target
-    ordered: DeviceArray = in_order(target._node, "A", layout_of(source._node))
+    ordered: DeviceArray = in_order(target._node, "A", result_view(source._node))
     return ordered
 
 

@@ -15,7 +15,7 @@ from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eage
 from clarray._core.writes import host_outputs, with_device_lock, write_to_host
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.manipulation.shapes import real
@@ -228,7 +228,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 def _constant_mask(value: bool, array: DeviceArray, order: str) -> DeviceArray:
     """Return a constant mask in the shape and memory order of an array. Results computed from it inherit the order."""
     node = full(scalar_node(value, _BOOL), array.shape)
-    mask: DeviceArray = in_order(node, order, layout_of(array._node))
+    mask: DeviceArray = in_order(node, order, result_view(array._node))
     if array.ndim > 1:
         evaluate(mask._node)
     return mask
@@ -404,7 +404,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     else:
         replaced = _replace_nonfinite(node, *replacements)
     if copy:
-        copied: DeviceArray = in_order(replaced, "K", layout_of(node))
+        copied: DeviceArray = in_order(replaced, "K", result_view(node))
         return copied
     array[...] = wrap(replaced)
     return _scalar_if_0d(array)

@@ -20,7 +20,7 @@ from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, in_
 from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.overlap import k_order_strides
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import View, can_broadcast, check_order
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.speedups import recorded
@@ -219,7 +219,7 @@ def _result_layout(plan: _Contraction, a: DeviceArray, b: DeviceArray) -> View:
     """Return the result's memory layout: loop axes in the operands' order, then core axes in C order."""
     layouts = []
     for x, own_labels in ((a, plan.a_labels), (b, plan.b_labels)):
-        label_strides = dict(zip(own_labels, layout_of(x._node).strides, strict=True))
+        label_strides = dict(zip(own_labels, result_view(x._node).strides, strict=True))
         strides = [0 if isinstance(label, str) else label_strides.get(label, 0) for label in plan.labels]
         layouts.append(View(plan.shape, tuple(strides)))
     return View(plan.shape, k_order_strides(layouts, plan.shape))

@@ -338,7 +338,7 @@ def _check_broadcast(node: Node, shape: tuple[int, ...]) -> None:
 def _copy_if_overlapping(second: Node, a: DeviceArray) -> Node:
     """Copy the second operand if the update writes to memory that it reads."""
     target = evaluate(a._node)
-    if any(overlaps(leaf, target, even_alike=True) for leaf in second.inputs or (second,)):
+    if any(overlaps(leaf, target, count_identical=True) for leaf in second.inputs or (second,)):
         second = ufunc_calls.ascontiguous(second) if second.memory is not None else evaluate(second)
     return second
 

@@ -35,8 +35,8 @@ from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.build import COST_LIMIT, reduction
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
-from clarray._engine.expr.result_layout import layout_of
-from clarray._engine.expr.transform_epilogue import Finish
+from clarray._engine.expr.result_layout import result_view
+from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape, memory_order
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.transforms import Transform
@@ -111,7 +111,7 @@ def transform(value: Node, axis: int, n: int, kind: str, *, inverse: bool, scale
         cache = kernel_cache_of(device)
         materialize_shared(value)
         wide = np.result_type(value.dtype, np.complex64)
-        order = tuple(memory_order(layout_of(value)))
+        order = tuple(memory_order(result_view(value)))
         place = order.index(axis)
         shape = tuple(value.shape[each] for each in order)
         lines = Lines(prod(shape[:place]), prod(shape[place + 1 :]))
@@ -134,14 +134,14 @@ def _operation(here: OnePass, axis: int, out_dtype: np.dtype) -> Transform:
         name="fft",
         axes=(axis,),
         order=here.out_order,
-        beside=beside,
+        epilogue_inputs=beside,
         out_dtype=out_dtype,
         code=code,
         launch=_launch_last,
     )
 
 
-def _launch_last(cache: KernelCache, code: tuple[str, OnePass, int], finish: Finish, out: Node) -> Launch:
+def _launch_last(cache: KernelCache, code: tuple[str, OnePass, int], finish: TransformEpilogue, out: Node) -> Launch:
     return pass_launch(cache, code[1], finish.transformed.args[0], finish, out)
 
 

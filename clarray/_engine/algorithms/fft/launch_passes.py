@@ -17,8 +17,8 @@ from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.fft.source import pass_source
 from clarray._engine.expr.layout import furthest, index_type, merge
 from clarray._engine.expr.node import CONST, INDEX, Node
-from clarray._engine.expr.overlap import lie_alike
-from clarray._engine.expr.transform_epilogue import Finish
+from clarray._engine.expr.overlap import same_strides
+from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import COSTLY, Operands, leaf_arguments, operands_of
@@ -117,14 +117,14 @@ class _Followed(NamedTuple):
     key: tuple[Any, ...]
 
 
-def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: Finish | None, out: Node) -> Launch:
+def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: TransformEpilogue | None, out: Node) -> Launch:
     """The launch of a pass.
 
     Parameters
     ----------
     value : Node
         What it reads; a pending one is computed while it is loaded.
-    finish : Finish or None
+    finish : TransformEpilogue or None
         What is done to its values before they are stored.
     out : Node
         Where they are stored: a leaf without gaps.
@@ -200,7 +200,7 @@ def _groups(cache: KernelCache, here: OnePass, lanes: int, nbytes: int) -> tuple
     return groups, cache.device.allocate(groups * 4 * here.step.points * lanes * here.work.itemsize)
 
 
-def _followed(here: OnePass, finish: Finish | None, out: Node) -> _Followed:
+def _followed(here: OnePass, finish: TransformEpilogue | None, out: Node) -> _Followed:
     if finish is None or finish.root is finish.transformed:
         return _Followed(None, Operands(()), {}, 0, ())
     operands = Operands(finish.others)
@@ -226,4 +226,4 @@ def _ending_access(node: Node, strides: Shape, out: Node) -> str:
         return "index"
     if not any(strides):
         return "zero"
-    return "unit" if lie_alike(out.shape, strides, out.strides) else "strided"
+    return "unit" if same_strides(out.shape, strides, out.strides) else "strided"

@@ -24,7 +24,7 @@ from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, converted, operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.transform_epilogue import Finish
+from clarray._engine.expr.transform_epilogue import TransformEpilogue
 
 if TYPE_CHECKING:
     from clarray._engine.ops.ctype import Dialect
@@ -36,7 +36,7 @@ _NUMBERS = ("units", "m", "s", "have", "bound", "whole", "inner", "stride", "lim
 class _EndingCode:
     """What is done to a value as it is stored: a C function of it and of the operands beside the result."""
 
-    def __init__(self, plan: Ending, finish: Finish, dialect: Dialect) -> None:
+    def __init__(self, plan: Ending, finish: TransformEpilogue, dialect: Dialect) -> None:
         self.inputs = inputs = Inputs(finish.others, plan.accesses, dialect, base=True, prefix="e")
         transformed, root = finish.transformed, finish.root
         self.operands = [replace(o, step="0") for o in inputs.operands]  # each is moved to its element
@@ -49,7 +49,7 @@ class _EndingCode:
 
 
 def pass_source(
-    plan: PassPlan, value: Node, nodes: Sequence[Node], finish: Finish | None, capabilities: Capabilities
+    plan: PassPlan, value: Node, nodes: Sequence[Node], finish: TransformEpilogue | None, capabilities: Capabilities
 ) -> Source:
     """Render a pass that loads `value` from its distinct inputs `nodes`, and does to its values what `finish` says."""
     dialect = make_dialect(capabilities, 1)

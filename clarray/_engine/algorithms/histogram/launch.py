@@ -36,9 +36,9 @@ from clarray._engine.expr.layout import (
     STRIDED,
     Space,
     collapse,
+    collapse_in_c_order,
     explicit_width,
     furthest,
-    in_c_order,
     index_type,
     vector_width,
 )
@@ -171,7 +171,7 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         strides = operands.strides(len(shape))
         space = collapse(shape, strides)
         if summed and any(space.offsets):  # a pending operand and its result would be summed in opposite orders
-            space = in_c_order(shape, strides)
+            space = collapse_in_c_order(shape, strides)
         job = Job(
             cache=cache,
             policy=cache.policies.histogram,

@@ -28,7 +28,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.build import COST_LIMIT, reduction, replace_with_copy
 from clarray._engine.expr.node import Node, replanned, view_leaf
 from clarray._engine.expr.result_layout import view_of
-from clarray._engine.expr.transform_epilogue import Finish
+from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.ops.transforms import Transform
@@ -74,23 +74,23 @@ def _operation(name: str, before: Shape, dtype: np.dtype) -> Transform:
         name=name,
         axes=tuple(axis for axis, places in enumerate(before) if places),
         order=tuple(range(len(before))),
-        beside=False,
+        epilogue_inputs=False,
         out_dtype=dtype,
         code=(name, before),
         launch=_launch,
-        finishes=False,
-        settle=_settle if name == "roll" else None,
+        has_epilogue=False,
+        simplify=_merge_rolls if name == "roll" else None,
     )
 
 
-def _launch(cache: KernelCache, code: tuple[str, Shape], finish: Finish, out: Node) -> Launch:
+def _launch(cache: KernelCache, code: tuple[str, Shape], finish: TransformEpilogue, out: Node) -> Launch:
     (source,) = finish.transformed.args
     sizes = zip(out.shape, source.strides, source.shape, code[1], strict=True)
     axes = [Axis(WRAP, n, stride, extent, before) for n, stride, extent, before in sizes]
     return index_map_launch(cache, source, view_of(source), axes, out)
 
 
-def _settle(nodes: list[Node], compute: Callable[[Node], Any]) -> None:
+def _merge_rolls(nodes: list[Node], compute: Callable[[Node], Any]) -> None:
     """Make rolls of one array that one expression reads copies of views of one copy of it."""
     groups: dict[Node, list[Node]] = {}
     for node in nodes:

@@ -20,7 +20,7 @@ from clarray._engine.expr.layout import (
 )
 from clarray._engine.expr.node import CONST, INDEX, Node, index
 from clarray._engine.expr.overlap import outermost_first
-from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce.monoid_code import lane_dtype
 from clarray._engine.fused.reduce.plan import (
@@ -83,7 +83,7 @@ def _position(reduced: Node, monoid: Monoid) -> Node | None:
         return None
     axes, shape = reduced.op.axes, reduced.args[0].shape
     if monoid.algebra == "extremum":
-        views = [layout_of(arg) for arg in reduced.args if arg.op is not CONST]
+        views = [result_view(arg) for arg in reduced.args if arg.op is not CONST]
         axes = tuple(axis for axis in outermost_first(views, len(shape)) if axis in axes)
     strides = [0] * len(shape)
     for axis, stride in zip(axes, contiguous(tuple(shape[axis] for axis in axes)), strict=True):
