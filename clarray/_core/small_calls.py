@@ -41,7 +41,7 @@ from clarray._core.small_operands import (
 )
 from clarray._core.writes import with_device_lock
 from clarray._engine.launch.first_calls import setting
-from clarray._engine.ops.host_functions import is_cast_alike
+from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, current_device
 from clarray._engine.runtime.capture import is_for_kernels
 from clarray._engine.speedups import around_recorded
@@ -223,6 +223,6 @@ def _has_exact_dtypes(rule: Rule, operands: HostOperands) -> bool:
     if condition == "integers":
         return operands.integers
     if condition == "alike":
-        return all(is_cast_alike(dtype, dtype) for dtype in operands.dtypes)
+        return all(is_host_exact_cast(dtype, dtype) for dtype in operands.dtypes)
     # a single dtype of floats, because a float among integers would lose its fraction
     return operands.integers or (len(operands.dtypes) == 1 and next(iter(operands.dtypes)).kind in "fc")

@@ -15,7 +15,7 @@ from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
 from clarray._engine.expr.node import MASKED, Node, host_scalar
 from clarray._engine.ops.dtypes import DTYPES
-from clarray._engine.ops.host_functions import is_cast_alike
+from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import accelerated
@@ -87,7 +87,7 @@ def is_exact_write(value: Any, dtype: np.dtype) -> bool:
     if kind is not np.ndarray and kind not in STRONG:
         return False
     own_dtype: np.dtype = value.dtype
-    return own_dtype == dtype or (own_dtype.kind in "biu" and is_cast_alike(own_dtype, dtype))
+    return own_dtype == dtype or (own_dtype.kind in "biu" and is_host_exact_cast(own_dtype, dtype))
 
 
 def compute_on_host(device: Device, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

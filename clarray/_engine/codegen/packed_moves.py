@@ -1,4 +1,4 @@
-"""Trees that move packed floats rewritten to move their bits."""
+"""Rewriting of trees that move packed floats: they move the bits instead."""
 
 from __future__ import annotations
 
@@ -7,98 +7,98 @@ from collections.abc import Sequence
 import numpy as np
 
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.ops.packed_bits import bits_dtype, bits_of, is_packed, move_loop, value_of
+from clarray._engine.ops.packed_bits import bits_dtype, from_bits_loop, is_packed, move_loop, to_bits_loop
 from clarray._engine.ops.special import select_loop
 
-__all__ = ["moving"]
+__all__ = ["with_moved_bits"]
 
 
-def moving(roots: Sequence[Node], nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-    """The trees, and their distinct inputs, with packed floats as bits on every way that only moves them.
+def with_moved_bits(roots: Sequence[Node], nodes: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+    """Return the trees and their distinct inputs, with bits in place of packed floats that are only moved.
 
-    Trees that compute whatever they give, or have no packed floats, are as they were.
+    Trees whose operations all compute new values, or that have no packed floats, are returned unchanged.
     """
-    rewritten = _Rewritten()
-    if not any(rewritten.moves(root) for root in roots):
+    rewriter = _BitsRewriter()
+    if not any(rewriter.moves(root) for root in roots):
         return list(roots), list(nodes)
-    found = [rewritten.bits(root) if rewritten.moves(root) else rewritten.value(root) for root in roots]
-    return found, [rewritten.leaf(node) for node in nodes]
+    moved = [rewriter.bits(root) if rewriter.moves(root) else rewriter.value(root) for root in roots]
+    return moved, [rewriter.leaf(node) for node in nodes]
 
 
 def _is_input(node: Node) -> bool:
     return node.memory is not None or not node.args
 
 
-class _Rewritten:
-    """Nodes by what they were made of; one node stays one, so that it is computed once."""
+class _BitsRewriter:
+    """Rewrites nodes, each once, so that shared nodes stay shared."""
 
     def __init__(self) -> None:
         self._bits: dict[int, Node] = {}
         self._values: dict[int, Node] = {}
         self._leaves: dict[int, Node] = {}
-        self._moved: dict[int, bool] = {}
+        self._moves: dict[int, bool] = {}
 
     def moves(self, node: Node) -> bool:
-        """Whether some packed float may reach the result as it is in memory, or was given."""
+        """Return whether some packed float may reach the result unchanged from memory or from a constant."""
         if not is_packed(node.dtype):
             return False
         if _is_input(node):
             return node.memory is not None or node.op is CONST
-        found = self._moved.get(id(node))
-        if found is None:
-            found = move_loop(node.op) is not None and any(self.moves(arg) for arg in node.args)
-            self._moved[id(node)] = found
-        return found
+        moves = self._moves.get(id(node))
+        if moves is None:
+            moves = move_loop(node.op) is not None and any(self.moves(arg) for arg in node.args)
+            self._moves[id(node)] = moves
+        return moves
 
     def leaf(self, node: Node) -> Node:
-        """An input as it is loaded: from memory as bits."""
+        """Return an input as a kernel loads it: packed floats in memory as bits."""
         if node.memory is None or not is_packed(node.dtype):
             return node
-        found = self._leaves.get(id(node))
-        if found is None:
-            found = self._leaves[id(node)] = Node(None, (), node.shape, bits_dtype(node.dtype), node.size, 0, 0, 0, ())
-        return found
+        leaf = self._leaves.get(id(node))
+        if leaf is None:
+            leaf = self._leaves[id(node)] = Node(None, (), node.shape, bits_dtype(node.dtype), node.size, 0, 0, 0, ())
+        return leaf
 
     def bits(self, node: Node) -> Node:
-        """The bits of a packed float."""
-        found = self._bits.get(id(node))
-        if found is None:
-            found = self._bits[id(node)] = self._of_bits(node)
-        return found
+        """Return the node of a packed float's bits."""
+        bits = self._bits.get(id(node))
+        if bits is None:
+            bits = self._bits[id(node)] = self._new_bits(node)
+        return bits
 
-    def _of_bits(self, node: Node) -> Node:
+    def _new_bits(self, node: Node) -> Node:
         if _is_input(node):
-            return self.leaf(node) if node.memory is not None else _bits_of(node, node.dtype)
+            return self.leaf(node) if node.memory is not None else _to_bits(node, node.dtype)
         loop = move_loop(node.op)
         if loop is None:
-            return _bits_of(self.value(node), node.dtype)
+            return _to_bits(self.value(node), node.dtype)
         masked = node.op is select_loop(node.dtype)
         args = (self.value(a) if masked and k == 0 else self._cast(a, node.dtype) for k, a in enumerate(node.args))
-        return _grown(loop, tuple(args), node, bits_dtype(node.dtype))
+        return _node_like(loop, tuple(args), node, bits_dtype(node.dtype))
 
     def _cast(self, node: Node, dtype: np.dtype) -> Node:
-        """The bits of an operand of any dtype once it is a packed float of this one."""
-        return self.bits(node) if node.dtype == dtype else _bits_of(self.value(node), dtype)
+        """Return the bits of an operand converted to a packed float dtype."""
+        return self.bits(node) if node.dtype == dtype else _to_bits(self.value(node), dtype)
 
     def value(self, node: Node) -> Node:
-        """A value as arithmetic takes it."""
-        found = self._values.get(id(node))
-        if found is None:
-            found = self._values[id(node)] = self._of_value(node)
-        return found
+        """Return the node of a value for arithmetic."""
+        value = self._values.get(id(node))
+        if value is None:
+            value = self._values[id(node)] = self._new_value(node)
+        return value
 
-    def _of_value(self, node: Node) -> Node:
+    def _new_value(self, node: Node) -> Node:
         if _is_input(node):
             leaf = self.leaf(node)
-            return node if leaf is node else _grown(value_of(node.dtype), (leaf,), node, node.dtype)
+            return node if leaf is node else _node_like(from_bits_loop(node.dtype), (leaf,), node, node.dtype)
         if self.moves(node):
-            return _grown(value_of(node.dtype), (self.bits(node),), node, node.dtype)
-        return _grown(node.op, tuple(self.value(a) for a in node.args), node, node.dtype)
+            return _node_like(from_bits_loop(node.dtype), (self.bits(node),), node, node.dtype)
+        return _node_like(node.op, tuple(self.value(a) for a in node.args), node, node.dtype)
 
 
-def _bits_of(node: Node, dtype: np.dtype) -> Node:
-    return _grown(bits_of(dtype), (node,), node, bits_dtype(dtype))
+def _to_bits(node: Node, dtype: np.dtype) -> Node:
+    return _node_like(to_bits_loop(dtype), (node,), node, bits_dtype(dtype))
 
 
-def _grown(loop: object, args: tuple[Node, ...], like: Node, dtype: np.dtype) -> Node:
+def _node_like(loop: object, args: tuple[Node, ...], like: Node, dtype: np.dtype) -> Node:
     return Node(loop, args, like.shape, dtype, like.size, 0, 0, 0, ())

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.expr.node import CONST, Node, Shape
-from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_cast_alike
+from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_host_exact_cast
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import Loop
 
-__all__ = ["Undefined", "elements_in", "host_array", "host_value", "is_computed_alike"]
+__all__ = ["Undefined", "elements_in", "host_array", "host_value", "is_host_exact_tree"]
 
 
 class Undefined(ArithmeticError):
     """Raised for a value with undefined bits, for which a kernel may compute other bits."""
 
 
-def is_computed_alike(root: Node) -> bool:
+def is_host_exact_tree(root: Node) -> bool:
     """Return whether NumPy computes the same bits as a kernel for a tree, except for undefined bits."""
     visited = set()
     stack = [root]
@@ -39,7 +39,9 @@ def is_computed_alike(root: Node) -> bool:
         else:
             return False
         # a mask is one operand more than the input dtypes
-        if len(in_dtypes) != len(node.args) or not all(map(is_cast_alike, [a.dtype for a in node.args], in_dtypes)):
+        if len(in_dtypes) != len(node.args) or not all(
+            map(is_host_exact_cast, [a.dtype for a in node.args], in_dtypes)
+        ):
             return False
         stack.extend(node.args)
     return True
@@ -60,7 +62,7 @@ def elements_in(buffer: Any, leaf: Node) -> np.ndarray:
 
 
 def host_value(root: Node) -> Any:
-    """Return the value of a tree that `is_computed_alike`, of leaves in host memory: an array or a scalar to broadcast.
+    """Return the value of an `is_host_exact_tree` of leaves in host memory: an array, or a scalar to broadcast.
 
     For a leaf it is a view of the leaf's memory.
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_computed_alike
+from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_host_exact_tree
 from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
@@ -77,7 +77,7 @@ def are_used(capabilities: Capabilities, root: Node) -> bool:
 
     On a device that is a CPU: another one in host memory may divide less exactly, or lack float64.
     """
-    return setting.on and capabilities.kind == "cpu" and capabilities.host_memory and is_computed_alike(root)
+    return setting.on and capabilities.kind == "cpu" and capabilities.host_memory and is_host_exact_tree(root)
 
 
 class Awaited:

@@ -1,6 +1,6 @@
-"""C types of values inside kernels, and conversions between them as text.
+"""C types of values inside kernels, and the C text of conversions between them.
 
-The expressions given to these functions should be plain variable names (or calls): some are
+Expressions passed to these functions should be plain variable names (or calls), as some are
 repeated.
 """
 
@@ -21,7 +21,7 @@ _INT_OF_BITS = {8: "char", 16: "short", 32: "int", 64: "long"}
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The OpenCL C a kernel is written in.
+    """Dialect of OpenCL C of a kernel.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ class Dialect:
 
     @property
     def own_math(self) -> bool:
-        """Whether helpers compute in wide vectors what PoCL's built-ins do slowly or wrongly.
+        """Whether helpers replace built-in functions of PoCL that are slow or inexact for wide vectors.
 
-        The compilers of CPU runtimes are clangs; a GPU has fast scalar built-ins and slow doubles.
+        CPU runtimes compile with clang. A GPU has fast scalar built-ins and slow doubles.
         """
         return self.clang and self.fp64 and self.width > 1
 
     def convert(self, expr: str, src: CType, dst: CType) -> str:
-        """See the function `convert`; for templates."""
+        """Return the text of the function `convert`, for templates."""
         return convert(expr, src, dst, self)
 
 
@@ -102,7 +102,7 @@ class CType:
         return f"({self.name})(NAN)"
 
     def lit(self, text: str | float | int) -> str:
-        """A constant of this type (every lane), such as ``(float16)(0.5f)``."""
+        """Return the text of a constant of this type (every lane), such as ``(float16)(0.5f)``."""
         text = repr(text) if isinstance(text, float) else str(text)
         if self.scalar == "float" and "0x" not in text:
             text = text + "f" if any(c in text for c in ".e") else text + ".0f"
@@ -119,7 +119,7 @@ class CType:
 
 @cache
 def compute_type(dtype: np.dtype, width: int = 1) -> CType:
-    """The C type that holds ``width`` elements of ``dtype`` inside a kernel."""
+    """Return the C type of ``width`` elements of ``dtype`` inside a kernel."""
     row = dtype_row(dtype)
     if row.kind != "c":
         return CType(row.compute, width)
@@ -129,7 +129,7 @@ def compute_type(dtype: np.dtype, width: int = 1) -> CType:
 
 
 def convert(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
-    """C conversion of every lane, without NumPy's rules for bool, half and overflow."""
+    """Return C's conversion of every lane, without NumPy's rules for bool, half and overflow."""
     if src == dst:
         return expr
     if dst.width == 1:
@@ -140,7 +140,7 @@ def convert(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
 
 
 def mask(comparison: str, lanes: CType, dialect: Dialect) -> str:
-    """Turn a native comparison of values of type ``lanes`` into a bool value, 0 or -1."""
+    """Return the conversion of a native comparison of values of type ``lanes`` to a bool value, 0 or -1."""
     if lanes.width == 1:
         return f"((char)(-({comparison})))"
     return convert(f"({comparison})", lanes.int_, CType("char", lanes.width), dialect)
@@ -154,9 +154,8 @@ def _to_bool(expr: str, src: np.dtype, dialect: Dialect) -> str:
 
 
 def _float_to_int(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
-    # Out of range C leaves the result open. NumPy on x86 gives what the machine's conversion to
-    # the next wider signed type gives, cut back, so that -1.0 becomes 255 as uint8; doing the
-    # same keeps the bits alike.
+    # Out of range C leaves the result undefined. NumPy on x86 converts to the next wider signed
+    # type and truncates that, so that -1.0 becomes 255 as uint8. The same steps give the same bits.
     if dst.scalar == "ulong":
         return f"ca_to_ulong_{src}({expr})"
     through = CType("long" if dst.scalar == "uint" else "int", dst.width)
@@ -184,7 +183,7 @@ def _real_cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str
 
 
 def cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
-    """The text that converts ``expr`` of dtype ``src`` to dtype ``dst`` as ``ndarray.astype`` does.
+    """Return the text that converts ``expr`` of dtype ``src`` to dtype ``dst`` as ``ndarray.astype`` does.
 
     It may call helpers: pass the finished source to `clarray._engine.ops.helpers.helpers_in`.
     """
@@ -192,8 +191,7 @@ def cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
         return expr
     source, target = dtype_row(src), dtype_row(dst)
     if source.kind == "c" and target.kind == "c":
-        one, two = compute_type(src), compute_type(dst)
-        return convert(expr, one, two, dialect)
+        return convert(expr, compute_type(src), compute_type(dst), dialect)
     if target.kind == "c":
         part = np.dtype(np.float32 if target.compute == "float" else np.float64)
         real = _real_cast(expr, src, part, dialect)
@@ -207,7 +205,7 @@ def cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
 
 
 def select(mask_expr: str, a: str, b: str, dtype: np.dtype, dialect: Dialect) -> str:
-    """``a`` where ``mask_expr`` (a bool value: 0 or -1) is set, else ``b``, both of ``dtype``."""
+    """Return the text that selects ``a`` or ``b``, of ``dtype``, in every lane by a bool value (0 or -1)."""
     ctype = compute_type(dtype, dialect.width)
     if ctype.width == 1 or dtype_row(dtype).kind == "c":  # a scalar mask chooses between whole vectors
         return f"({mask_expr} ? {a} : {b})"

@@ -1,10 +1,10 @@
-"""The element types: one row per dtype, and all that the rest asks about it.
+"""The table of supported dtypes.
 
-Memory and kernels hold a value differently, so each row names both sides:
+Memory and kernels represent a value differently, so each row has both representations:
 
 - bool is a 0/1 byte in memory and a ``char`` mask (0 or -1) in a kernel, scalar and vector alike:
   and/or/xor/not are ``& | ^ ~``, and a vector comparison needs no conversion but a narrowing.
-- float16 is a ``half`` in memory and a ``float`` in a kernel, every result rounded back to half:
+- float16 is a ``half`` in memory and a ``float`` in a kernel, which rounds every result to half:
   arithmetic in half is optional in OpenCL, and NumPy computes the same way.
 - complex numbers are ``float2``/``double2`` (real, imaginary) on both sides, at width 1.
 """
@@ -26,16 +26,16 @@ _FLOAT32 = np.dtype(np.float32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """A floating-point format for memory alone, as C texts between it and the values that kernels compute with.
+    """A floating-point format of memory only, with the C texts that convert it to and from kernels' values.
 
     Parameters
     ----------
     name : str
-        Names the helpers ``round_NAME``, ``nextafter_NAME`` and ``spacing_NAME`` of ``templates/lib``.
+        Suffix of the helpers ``round_NAME``, ``nextafter_NAME`` and ``spacing_NAME`` of ``templates/lib``.
     word : str
         C type of the bits.
     load, store : str
-        One element; the fields are ``{p}``, ``{at}`` and, of a store, ``{v}``.
+        Access to one element; the fields are ``{p}``, ``{at}`` and, of a store, ``{v}``.
     load_aligned : str
         ``{n}`` elements from the aligned global address ``{p}``.
     unpack, pack : str
@@ -53,20 +53,20 @@ class Packed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DTypeRow:
-    """One supported dtype.
+    """A supported dtype.
 
     Parameters
     ----------
     dtype : dtype
     kind : {'b', 'i', 'u', 'f', 'c'}
     storage, compute : str
-        C type in memory, and of a lane in a kernel; of a complex number `compute` is the type of its parts.
+        C type in memory, and of a lane in a kernel. For complex numbers `compute` is the type of a part.
     wide : dtype
-        What kernels compute with and sum in: another dtype where `packed`.
+        The dtype in which kernels compute and sum: another dtype if `packed`.
     mantissa : int
         Bits of a floating-point number (of each part of a complex one) below its leading one; else 0.
     packed : Packed or None
-        How values are packed in memory, where C's own assignment does not do it.
+        Format in memory, if C's assignment does not convert it.
     """
 
     dtype: np.dtype
@@ -79,11 +79,11 @@ class DTypeRow:
 
     @property
     def letter(self) -> str:
-        """The kind of operand in the ufunc table: ``'e'`` where results are rounded to a packed format."""
+        """The kind of operand in the ufunc table: ``'e'`` if results are rounded to a packed format."""
         return "e" if self.packed else self.kind
 
     def rounded(self, text: str, number: object) -> str:
-        """`text`, a value of the C type `number`, as one that fits in memory."""
+        """Return the text that rounds `text`, a value of the C type `number`, to a value of the dtype."""
         return f"ca_round_{self.packed.name}_{number}({text})" if self.packed else text
 
 
@@ -113,8 +113,8 @@ _HALF = Packed(
     load="vload_half({at}, {p})",
     store="vstore_half_rte({v}, {at}, {p});",
     load_aligned="vloada_half{n}(0, {p})",
-    # PoCL takes the pointer of a vload_half for aligned: where the compiler does not convert as it loads, that would
-    # crash. So vectors go by way of an aligned variable.
+    # PoCL assumes that the pointer of a vload_half is aligned, and would crash if the compiler does not convert as it
+    # loads. So vectors are loaded from an aligned variable.
     unpack="vload_half{n}(0, (const half*)&{x})",
     pack="vstore_half{n}_rte({v}, 0, (half*)&{x});",
 )
@@ -140,27 +140,27 @@ DTYPES: dict[np.dtype, DTypeRow] = {row.dtype: row for row in _ROWS}
 
 
 def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype values are computed and summed in: float16 has too few digits for it. Of any other, itself."""
+    """Return the dtype in which kernels compute and sum values of `dtype`: float32 for float16, else `dtype`."""
     row = DTYPES.get(dtype)
     return dtype if row is None else row.wide
 
 
 def is_exact(src: np.dtype, dst: np.dtype) -> bool:
-    """Whether a conversion keeps every value; NumPy counts int64 to float64 among the safe ones, which rounds."""
+    """Return whether a conversion changes no value. NumPy's `can_cast` allows int64 to float64, which rounds."""
     if src.kind in "iu" and dst.kind in "fc":
         return 8 * src.itemsize - (src.kind == "i") <= 1 + DTYPES[dst].mantissa
     return np.can_cast(src, dst)
 
 
 def is_device_dtype(dtype: np.dtype) -> bool:
-    """Return whether a device can hold elements of a dtype, once they are in the machine's byte order."""
+    """Return whether a device can hold elements of a dtype after conversion to the machine's byte order."""
     return dtype in DTYPES or dtype.newbyteorder("=") in DTYPES
 
 
 class HostOnly(TypeError):
-    """A dtype, or an array, that only the host can hold: text, dates, objects, records.
+    """Raised for a dtype or an array that only the host can hold: text, dates, objects, records.
 
-    Public functions answer it by NumPy's function of the same name, see `clarray._core.host_fallback`.
+    Public functions handle it by NumPy's function of the same name, see `clarray._core.host_fallback`.
     """
 
     def __init__(self, message: str, dtype: np.dtype) -> None:
@@ -171,7 +171,7 @@ class HostOnly(TypeError):
         return TypeError, self.args
 
 
-# Methods do not answer it, and users shall see NumPy's type of errors.
+# Methods do not handle it, so users see it as NumPy's type of error.
 HostOnly.__name__ = HostOnly.__qualname__ = "TypeError"
 HostOnly.__module__ = "builtins"
 

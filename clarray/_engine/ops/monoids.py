@@ -1,7 +1,8 @@
-"""Reductions as monoids: one row each, an algebra and what it needs.
+"""Reductions as monoids.
 
-An algebra is a Mako def in ``templates/lib/monoids.mako``: the accumulator's components, how a value enters it,
-how two combine, what the result is. A row says which algebra reduces a ufunc or a statistic, and its identity.
+An algebra is a Mako def in ``templates/lib/monoids.mako``: the accumulator's components, the step that adds a value,
+the combination of two accumulators, and the result. A `Monoid` is the algebra of a ufunc or a statistic at given
+dtypes, with its identity.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _nan(dtype: np.dtype) -> Any:
 
 Identity = Callable[[np.dtype], Any]
 
-# The ufuncs whose reduction may be regrouped and reordered, with their identities.
+# Identities of the ufuncs that are associative and commutative.
 _IDENTITIES: dict[np.ufunc, Identity] = {
     np.add: lambda d: 0,
     np.multiply: lambda d: 1,
@@ -91,19 +92,19 @@ class Monoid:
     algebra : str
         Def of ``templates/lib/monoids.mako``.
     in_dtype, out_dtype : dtype
-        Of the values that enter and of the result.
+        Dtypes of the operand and of the result.
     components : tuple of (str, dtype)
-        The accumulator.
+        Names and dtypes of the accumulator's fields.
     loop : Loop or None
         The operation of a ``fold``.
     identity : object
-        Of a ``fold``, a Python scalar.
+        Identity of a ``fold``, a Python scalar.
     associative : bool
-        If False the elements are taken one by one, in order.
+        If False the elements are reduced one by one, in order.
     indexed : bool
-        Whether the position of each value enters too.
+        Whether the accumulator takes the position of each value too.
     block : bool
-        Whether the algebra takes several values at once.
+        Whether the algebra has a step for several values.
     code : int
         Unique small integer.
     """
@@ -121,19 +122,19 @@ class Monoid:
     code: int = -1
 
     @property
-    def entering(self) -> np.dtype:
-        """The dtype values have when they enter the accumulator."""
-        found = dict(self.components)
-        return found.get("mean", self.components[0][1])
+    def accumulated_dtype(self) -> np.dtype:
+        """The dtype to which values are converted before they are accumulated."""
+        dtypes = dict(self.components)
+        return dtypes.get("mean", self.components[0][1])
 
     @property
-    def takes_first(self) -> bool:
-        """Whether a state knows if it has seen a value, and takes the first one as it is."""
+    def has_first_flag(self) -> bool:
+        """Whether the accumulator has a flag for its first value, which it copies unchanged."""
         return self.components[-1][0] == "has"
 
     @property
-    def longest(self) -> int:
-        """About how many elements may enter one state: a float counts exactly only so far."""
+    def max_length(self) -> int:
+        """About how many elements one accumulator may take, as long as its float counter is exact."""
         counter = dict(self.components).get("n")
         exact = counter is None or counter.kind in "iu" or counter.itemsize > 4
         return 2**52 if exact else 2**23
@@ -141,7 +142,7 @@ class Monoid:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A monoid over axes: the operation of a reduction node; `reduction_op` makes one of each.
+    """A monoid over axes, the operation of a reduction node. `reduction_op` makes one object for each.
 
     Parameters
     ----------
@@ -167,12 +168,12 @@ _reductions: dict[tuple[Any, ...], Reduction] = {}
 
 
 def reduction_op(monoid: Monoid, axes: tuple[int, ...], ndim: int, masked: bool) -> Reduction:
-    """Interned-by-value operation; `ndim` distinguishes the same axes in different ranks."""
+    """Return the interned operation of a reduction; `ndim` distinguishes the same axes in different ranks."""
     code = (monoid.code, axes, ndim, masked)
-    found = _reductions.get(code)
-    if found is None:
-        found = _reductions.setdefault(code, Reduction(monoid, axes, masked, code, monoid.out_dtype))
-    return found
+    op = _reductions.get(code)
+    if op is None:
+        op = _reductions.setdefault(code, Reduction(monoid, axes, masked, code, monoid.out_dtype))
+    return op
 
 
 _codes = count()
@@ -180,16 +181,16 @@ _monoids: dict[tuple, Monoid] = {}
 
 
 def _intern(key: tuple, make: Callable[[int], Monoid]) -> Monoid:
-    found = _monoids.get(key)
-    return found if found is not None else _monoids.setdefault(key, make(next(_codes)))
+    monoid = _monoids.get(key)
+    return monoid if monoid is not None else _monoids.setdefault(key, make(next(_codes)))
 
 
 def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = None) -> Monoid:
-    """The reduction of a binary ufunc over values of `dtype`.
+    """Return the reduction of a binary ufunc over values of `dtype`.
 
     Float sums are compensated (Neumaier's form of Knuth's TwoSum), so their error does not grow with
-    the number of elements; `widened_monoid` is as exact in another way. Float sums and products carry their range: no
-    part of one overflows where the whole does not.
+    the number of elements. `widened_monoid` is an alternative of the same accuracy. No partial result of a float sum
+    or product overflows if the whole does not.
 
     Raises
     ------
@@ -198,9 +199,9 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     """
     out = out_dtype or dtype
     key = (ufunc, dtype, out)
-    found = _monoids.get(key)
-    if found is not None:
-        return found
+    interned = _monoids.get(key)
+    if interned is not None:
+        return interned
     acc = wide_dtype(dtype)
     if ufunc is np.add and acc.kind in "fc":
         components: tuple = (("s", acc), ("e", acc))
@@ -267,7 +268,7 @@ CHANGES_FIRST = (np.gcd, np.hypot, np.logaddexp, np.logaddexp2)
 
 
 def widened_monoid(monoid: Monoid) -> Monoid:
-    """A sum of float32 whose state is a float64: as exact as a compensated one, and quicker on a CPU."""
+    """Return a sum of float32 with a float64 accumulator: as exact as a compensated sum, and faster on a CPU."""
     if monoid.algebra != "compensated" or monoid.components[0][1].char not in "fF":
         return monoid
     wide = np.dtype(monoid.components[0][1].char.translate({102: "d", 70: "D"}))
@@ -284,7 +285,12 @@ def widened_monoid(monoid: Monoid) -> Monoid:
     )
 
 
-_BETTER: dict[np.ufunc, np.ufunc] = {np.maximum: np.greater, np.fmax: np.greater, np.minimum: np.less, np.fmin: np.less}
+_COMPARED_BY: dict[np.ufunc, np.ufunc] = {
+    np.maximum: np.greater,
+    np.fmax: np.greater,
+    np.minimum: np.less,
+    np.fmin: np.less,
+}
 
 
 def extremum_monoid(monoid: Monoid) -> Monoid:
@@ -294,7 +300,7 @@ def extremum_monoid(monoid: Monoid) -> Monoid:
     order, but a reduction combines states whose positions alternate, so it needs the positions to find the first one.
     """
     loop = monoid.loop
-    if monoid.algebra != "fold" or loop is None or loop.ufunc not in _BETTER or monoid.in_dtype.kind != "c":
+    if monoid.algebra != "fold" or loop is None or loop.ufunc not in _COMPARED_BY or monoid.in_dtype.kind != "c":
         return monoid
     dtype = monoid.in_dtype
     return _intern(
@@ -305,7 +311,7 @@ def extremum_monoid(monoid: Monoid) -> Monoid:
             in_dtype=dtype,
             out_dtype=monoid.out_dtype,
             components=(("v", dtype), ("i", _INT64)),
-            loop=find_loop(_BETTER[loop.ufunc], (dtype, dtype), (_BOOL,)),
+            loop=find_loop(_COMPARED_BY[loop.ufunc], (dtype, dtype), (_BOOL,)),
             identity=monoid.identity,
             indexed=True,
             code=code,
@@ -314,10 +320,10 @@ def extremum_monoid(monoid: Monoid) -> Monoid:
 
 
 def scan_monoid(monoid: Monoid) -> Monoid:
-    """The same operation for a scan, where the first value must stay as it is.
+    """Return the same operation for a scan, which must not change the first value.
 
-    An identity may change a value that it meets: gcd(0, -4) is 4, (1+0j) * (inf+1j) is NaN, and the complex ``fmax``
-    of two NaNs is the first one. Such an operation then has none, but a state that knows whether it has seen a value.
+    An identity may change a value: gcd(0, -4) is 4, (1+0j) * (inf+1j) is NaN, and the complex ``fmax`` of two NaNs is
+    the first one. Such an operation has an accumulator with a flag for its first value instead of an identity.
     """
     loop = monoid.loop
     folded = monoid.components[0][1]
@@ -345,13 +351,13 @@ def scan_monoid(monoid: Monoid) -> Monoid:
 
 
 def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
-    """The reductions that are no ufunc's.
+    """Return the reduction of a statistic that is not a ufunc.
 
     Parameters
     ----------
     name : {'argmin', 'argmax', 'mean', 'moments', 'variance'}
         ``moments`` gives the sum of squared deviations from the mean, the numerator of a variance;
-        ``mean`` and ``variance`` count what a mask lets through and divide by it.
+        ``mean`` and ``variance`` divide by the number of elements that the mask selects.
     dtype : dtype
     """
     acc = wide_dtype(dtype)
@@ -372,8 +378,8 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
         if name == "mean":
             components = (("s", acc), ("e", acc), ("n", _INT64))
             return Monoid(name=name, algebra="mean", in_dtype=dtype, out_dtype=acc, components=components, code=code)
-        better = np.less if name == "argmin" else np.greater
-        loop = find_loop(better, (dtype, dtype), (_BOOL,))
+        comparison = np.less if name == "argmin" else np.greater
+        loop = find_loop(comparison, (dtype, dtype), (_BOOL,))
         components = (("v", dtype), ("i", _INT64))
         worst = _IDENTITIES[np.minimum if name == "argmin" else np.maximum](dtype)
         return Monoid(
@@ -394,18 +400,18 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
 
 
 class CText(str):
-    """An identity that the user wrote in C."""
+    """An identity as C text of the user's."""
 
 
 def snippet_monoid(name: str, loop: Loop, identity: Any) -> Monoid:
-    """The reduction by an expression of the user's, which is taken for associative.
+    """Return the reduction by an expression of the user's, which is assumed to be associative.
 
     Parameters
     ----------
     loop : Loop
-        Of two operands and a result of one dtype.
+        The expression, with two operands and a result of one dtype.
     identity : object
-        A scalar, C text, or None where there is none.
+        A scalar, C text, or None if there is none.
     """
     dtype = loop.out_dtype
 
@@ -427,7 +433,7 @@ def snippet_monoid(name: str, loop: Loop, identity: Any) -> Monoid:
 
 
 def literal(value: Any, dtype: np.dtype) -> str:
-    """The C text of a scalar constant of `dtype`, exact for every value."""
+    """Return the C text of a scalar constant of `dtype`, exact for every value."""
     row = dtype_row(dtype)
     if isinstance(value, CText):
         return f"((char)(-(({value}) != 0)))" if row.kind == "b" else f"(({compute_type(dtype)})({value}))"

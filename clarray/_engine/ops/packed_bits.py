@@ -1,6 +1,6 @@
-"""Packed floats as the bits they are in memory: what only moves them keeps every bit of a NaN.
+"""Loops on the bits of packed floats, for operations that only move them: these keep every bit of a NaN.
 
-On the way through a float a NaN loses what makes it a signalling one everywhere, and on some devices all its bits.
+A conversion to float and back quiets a signalling NaN on every device, and on some devices loses all its bits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from clarray._engine.ops.forms import Form, exact
 from clarray._engine.ops.special import cast_loop, make_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop
 
-__all__ = ["bits_dtype", "bits_of", "is_packed", "move_loop", "value_of"]
+__all__ = ["bits_dtype", "to_bits_loop", "is_packed", "move_loop", "from_bits_loop"]
 
-# What IEEE 754 says of a sign is said of the bits, of a NaN too.
+# IEEE 754 defines these for the bits of the sign, also of a NaN.
 _UFUNCS = {
     "positive": "{0}",
     "conjugate": "{0}",
@@ -28,12 +28,12 @@ _UFUNCS = {
 
 
 def is_packed(dtype: np.dtype) -> bool:
-    """Whether values are floats of another kind in kernels than in memory."""
+    """Return whether kernels compute with another float type than memory holds."""
     return dtype_row(dtype).packed is not None
 
 
 def bits_dtype(dtype: np.dtype) -> np.dtype:
-    """The unsigned integers of as many bits."""
+    """Return the unsigned integer dtype of the same size."""
     return np.dtype(f"u{dtype.itemsize}")
 
 
@@ -44,26 +44,26 @@ def _name(dtype: np.dtype) -> str:
 
 
 @cache
-def bits_of(dtype: np.dtype) -> Loop:
-    """The loop from a packed float to its bits."""
+def to_bits_loop(dtype: np.dtype) -> Loop:
+    """Return the loop from a packed float to its bits."""
     name = f"bits_of_{_name(dtype)}"
     return make_loop(name, exact(f"ca_{name}_{{T}}({{0}})"), (dtype,), bits_dtype(dtype))
 
 
 @cache
-def value_of(dtype: np.dtype) -> Loop:
-    """The loop from the bits of a packed float to its value."""
+def from_bits_loop(dtype: np.dtype) -> Loop:
+    """Return the loop from the bits of a packed float to its value."""
     name = f"{_name(dtype)}_of_bits"
 
-    def written(loop: Loop, args: list[str], dialect: Dialect) -> str:
+    def call_text(loop: Loop, args: list[str], dialect: Dialect) -> str:
         return f"ca_{name}_{compute_type(bits_dtype(dtype), dialect.width)}({args[0]})"
 
-    return make_loop(name, Form(written, "exact"), (bits_dtype(dtype),), dtype)
+    return make_loop(name, Form(call_text, "exact"), (bits_dtype(dtype),), dtype)
 
 
 @cache
 def move_loop(loop: Loop) -> Loop | None:
-    """The loop on bits that does what one on packed floats does, or None if it computes."""
+    """Return the loop on bits equivalent to a loop on packed floats; None if that loop computes new values."""
     dtype = loop.out_dtype
     bits = bits_dtype(dtype)
     if loop is cast_loop(dtype):

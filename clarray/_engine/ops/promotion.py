@@ -1,4 +1,4 @@
-"""Which loop a ufunc call uses: always NumPy's own answer."""
+"""Promotion: the dtypes of a ufunc call, resolved by NumPy."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def _signature(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[Any, ...] |
     if dtype is not None:
         raise TypeError("cannot specify both 'signature' and 'dtype'")
     if isinstance(signature, str):
-        left, arrow, right = signature.partition("->")
+        in_chars, arrow, out_chars = signature.partition("->")
         if not arrow:
             return (None,) * ufunc.nin + (np.dtype(signature),) * ufunc.nout
-        signature = tuple(left) + tuple(right)
+        signature = tuple(in_chars) + tuple(out_chars)
     if not isinstance(signature, tuple):
         return (None,) * ufunc.nin + (np.dtype(signature),) * ufunc.nout
     if len(signature) == 1 and ufunc.nin + ufunc.nout > 1:
         return (None,) * ufunc.nin + (np.dtype(signature[0]),) * ufunc.nout
-    return tuple(None if one is None else np.dtype(one) for one in signature)
+    return tuple(None if dtype is None else np.dtype(dtype) for dtype in signature)
 
 
-def _reduction(dtype: Any) -> tuple[Any, ...] | None:
-    """What ``ufunc.reduce(..., dtype=)`` fixes: the dtype of the running result."""
+def _reduction_signature(dtype: Any) -> tuple[Any, ...] | None:
+    """Return the signature for ``ufunc.reduce(..., dtype=)``, which sets the dtype of the accumulator."""
     return None if dtype is None else (np.dtype(dtype), None, None)
 
 
@@ -45,7 +45,7 @@ def resolve(
     casting: Any = "same_kind",
     reduction: bool = False,
 ) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
-    """The dtypes a ufunc computes with and returns, as NumPy (NEP 50) chooses them.
+    """Return the dtypes a ufunc computes with and returns, as NumPy (NEP 50) chooses them.
 
     Parameters
     ----------
@@ -72,19 +72,19 @@ def resolve(
         return _cache[key]
     except KeyError:
         pass
-    kinds = tuple(np.dtype(bool) if one is bool else one for one in operands)
-    if casting == "equiv":  # asked for a weak scalar, NumPy 2.4 and 2.5 crash; it is weak only beside integers compared
-        if ufunc in _COMPARISONS and all(one is int or np.dtype(one).kind in "iu" for one in kinds):
+    types = tuple(np.dtype(bool) if operand is bool else operand for operand in operands)
+    if casting == "equiv":  # NumPy 2.4 and 2.5 crash for a weak scalar, which is weak only in comparisons of integers
+        if ufunc in _COMPARISONS and all(each is int or np.dtype(each).kind in "iu" for each in types):
             casting = "no"
         else:
-            kinds = tuple(np.dtype(one) for one in kinds)
-    wanted = _reduction(dtype) if reduction else _signature(ufunc, dtype, signature)
-    found = ufunc.resolve_dtypes(
-        kinds if reduction else kinds + (None,) * ufunc.nout,
-        **({} if wanted is None else {"signature": wanted}),  # NumPy takes no None here
+            types = tuple(np.dtype(each) for each in types)
+    fixed = _reduction_signature(dtype) if reduction else _signature(ufunc, dtype, signature)
+    dtypes = ufunc.resolve_dtypes(
+        types if reduction else types + (None,) * ufunc.nout,
+        **({} if fixed is None else {"signature": fixed}),  # NumPy takes no None here
         casting=casting,
         reduction=reduction,
     )
-    answer = (tuple(found[: ufunc.nin]), tuple(found[ufunc.nin :]))
-    _cache[key] = answer
-    return answer
+    resolved = (tuple(dtypes[: ufunc.nin]), tuple(dtypes[ufunc.nin :]))
+    _cache[key] = resolved
+    return resolved

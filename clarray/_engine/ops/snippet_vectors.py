@@ -1,8 +1,8 @@
-"""Snippets that are plain arithmetic, written on vectors: what CPU compilers do not make of a loop over lanes.
+"""Vector code for snippets of plain arithmetic, as CPU compilers do not vectorize a loop over lanes.
 
-Only what means the same on a vector as on each of its lanes is taken: sums, products, quotients and known functions
-of values of one type, none narrower than int. Everything else stays C, one lane after the other. C and Python read
-such expressions alike, so Python's own parser serves.
+It covers operations that are the same for a vector as for each lane: sums, products, quotients and math functions of
+values of one type, none narrower than int. All other snippets run lane by lane. Such expressions have the same meaning
+in C and in Python, so Python's own parser reads them.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ _STATEMENT = r"(?s)\s*(?:(?:const\s+)?(\w+)\s+)?(\w+)\s*([-+*/]?)=(?!=)(.*)"
 
 
 class _NoArithmetic(Exception):
-    """The text is more than arithmetic."""
+    """Raised for a snippet with more than arithmetic."""
 
 
 def vector_lines(snippet: Snippet, dialect: Dialect) -> tuple[list[str], str] | None:
-    """Statements on the vectors ``x0, x1, ...``, and the name of the result; None where the text is more than that."""
+    """Return statements on the vectors ``x0, x1, ...`` and the result's name; None for other than arithmetic."""
     out = snippet.returned
     dtypes = {d for _, d, _ in snippet.inputs}
     if out is None or dtypes != {out} or snippet.preamble.strip() or out.kind not in "iuf":
@@ -76,13 +76,13 @@ def vector_lines(snippet: Snippet, dialect: Dialect) -> tuple[list[str], str] | 
     if re.search(r"//|/\*|#|\\", snippet.text):
         return None
     try:
-        return _Writer(snippet, out, dialect).written()
+        return _VectorWriter(snippet, out, dialect).write()
     except (_NoArithmetic, SyntaxError, RecursionError, TypeError):  # TypeError: no such loop
         return None
 
 
-class _Writer:
-    """Goes through a snippet's statements."""
+class _VectorWriter:
+    """Translates a snippet's statements to vector code."""
 
     def __init__(self, snippet: Snippet, dtype: np.dtype, dialect: Dialect) -> None:
         self._snippet = snippet
@@ -93,7 +93,7 @@ class _Writer:
         self._lines: list[str] = []
         self._numbers: dict[str, str] = {}
 
-    def written(self) -> tuple[list[str], str]:
+    def write(self) -> tuple[list[str], str]:
         snippet = self._snippet
         if not snippet.outputs:
             return self._lines, self._expression(snippet.text)
@@ -125,11 +125,11 @@ class _Writer:
     def _expression(self, text: str) -> str:
         def number(match: re.Match[str]) -> str:
             digits, suffix = match.groups()
-            whole = digits.isdigit()
+            is_integer = digits.isdigit()
             single = self._dtype == np.float32
-            if not whole and (self._dtype.kind != "f" or single != bool(suffix)):
-                raise _NoArithmetic  # computed in another type than the values'
-            if whole and (suffix or (len(digits) > 1 and digits[0] == "0") or int(digits) >= 2**31):
+            if not is_integer and (self._dtype.kind != "f" or single != bool(suffix)):
+                raise _NoArithmetic  # C computes it in another type than the values'
+            if is_integer and (suffix or (len(digits) > 1 and digits[0] == "0") or int(digits) >= 2**31):
                 raise _NoArithmetic
             name = f"_number{len(self._numbers)}"
             self._numbers[name] = match.group(0)
@@ -143,45 +143,45 @@ class _Writer:
     def _emit(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
             if node.id in self._numbers:
-                return self._keep(f"({self._type})({self._numbers[node.id]})")
+                return self._assign(f"({self._type})({self._numbers[node.id]})")
             if node.id in self._values:
                 return self._values[node.id]
         elif isinstance(node, ast.BinOp):
-            if self._whole(node.left) and self._whole(node.right):
-                raise _NoArithmetic  # computed in int
-            left, right = self._emit(node.left), self._emit(node.right)
+            if self._is_int(node.left) and self._is_int(node.right):
+                raise _NoArithmetic  # C computes it in int
+            a, b = self._emit(node.left), self._emit(node.right)
             if isinstance(node.op, ast.Div) and self._dtype.kind == "f":
-                return self._keep(f"{left} / {right}")
+                return self._assign(f"{a} / {b}")
             if type(node.op) in _OPERATORS:
-                return self._apply(_OPERATORS[type(node.op)], left, right)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not self._whole(node.operand):
+                return self._apply(_OPERATORS[type(node.op)], a, b)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not self._is_int(node.operand):
             return self._apply(np.negative, self._emit(node.operand))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-            return self._called(node.func.id, [self._emit(a) for a in node.args])
+            return self._call(node.func.id, [self._emit(a) for a in node.args])
         raise _NoArithmetic
 
-    def _called(self, name: str, args: list[str]) -> str:
+    def _call(self, name: str, args: list[str]) -> str:
         if name in self._values:
             raise _NoArithmetic
         if name in ("max", "min") and len(args) == 2:
             a, b = args
-            return self._keep(f"({a} < {b}) ? {b} : {a}" if name == "max" else f"({b} < {a}) ? {b} : {a}")
+            return self._assign(f"({a} < {b}) ? {b} : {a}" if name == "max" else f"({b} < {a}) ? {b} : {a}")
         ufunc = _FUNCTIONS.get(name)
         if ufunc is None or ufunc.nin != len(args) or self._dtype.kind != "f":
             raise _NoArithmetic
         return self._apply(ufunc, *args)
 
-    def _whole(self, node: ast.expr) -> bool:
-        """Whether C takes a constant for an int."""
+    def _is_int(self, node: ast.expr) -> bool:
+        """Return whether C reads a constant as an int."""
         if isinstance(node, ast.UnaryOp):
-            return self._whole(node.operand)
+            return self._is_int(node.operand)
         return isinstance(node, ast.Name) and self._numbers.get(node.id, "").isdigit() and self._dtype.kind == "f"
 
     def _apply(self, ufunc: np.ufunc, *args: str) -> str:
         loop = find_loop(ufunc, (self._dtype,) * len(args), (self._dtype,))
-        return self._keep(emit(loop, list(args), self._dialect))
+        return self._assign(emit(loop, list(args), self._dialect))
 
-    def _keep(self, text: str) -> str:
+    def _assign(self, text: str) -> str:
         name = f"v{len(self._lines)}"
         self._lines.append(f"const {self._type} {name} = {text};")
         return name

@@ -1,8 +1,8 @@
-"""C snippets of the user's as operations: their parameters, and the functions they become.
+"""C snippets of the user's as operations: their parameters and their C functions.
 
-A snippet is a C function of its own, named by what it says, so that equal ones share a program whichever process
-compiles them. Its text stands behind ``#line``: a compiler's message names the user's own lines. Macros and functions
-of a preamble get the digest into their names, as several snippets may meet in one program.
+A snippet is a C function whose name has a digest of its text, so that equal snippets share a program in all processes.
+``#line`` precedes its text, so that messages of the compiler refer to the user's own lines. Macros and functions of a
+preamble have the digest in their names, as one program may have several snippets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "visible_type",
 ]
 
-INDEX, SIZE = "i", "n"  # what every snippet may use: the position in C order, and how many there are
+INDEX, SIZE = "i", "n"  # predefined in every snippet: the position in C order, and the number of elements
 _LONG = np.dtype(np.int64)
 _IDENTIFIER = r"[A-Za-z_]\w*\Z"
 _CALL = r"\b(cu_\w+?_[0-9a-f]{12})(?:_w(\d+))?\b"
@@ -93,13 +93,13 @@ _C_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter as declared.
+    """A declared parameter.
 
     Parameters
     ----------
     name : str
     type : str
-        A dtype's name, or one letter that stands for the dtype of what is passed.
+        A dtype's name, or a letter that stands for the argument's dtype.
     raw : bool
         Whether the snippet gets the whole array.
     """
@@ -110,46 +110,46 @@ class Parameter:
 
     @property
     def dtype(self) -> np.dtype | None:
-        """The dtype, where it is declared."""
+        """The declared dtype; None for a letter."""
         return None if len(self.type) == 1 else np.dtype(self.type)
 
     def __str__(self) -> str:
         return f"{'raw ' if self.raw else ''}{self.type} {self.name}"
 
 
-def parse_parameters(text: str, what: str) -> tuple[Parameter, ...]:
-    """Read declarations such as ``'T x, raw float32 y'``.
+def parse_parameters(text: str, role: str) -> tuple[Parameter, ...]:
+    """Parse declarations such as ``'T x, raw float32 y'``; `role` is their name in error messages.
 
     Raises
     ------
     TypeError
-        `text` is no string.
+        `text` is not a string.
     ValueError
-        It cannot be read; the message says how one is written.
+        A declaration is invalid; the message shows valid ones.
     """
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a string such as 'T x, float32 y', not {type(text).__name__}")
-    pieces = [piece.split() for piece in text.split(",")] if text.strip() else []
-    found = []
-    for words in pieces:
+        raise TypeError(f"{role} must be a string such as 'T x, float32 y', not {type(text).__name__}")
+    declarations = [declaration.split() for declaration in text.split(",")] if text.strip() else []
+    declared = []
+    for words in declarations:
         raw = words[:1] == ["raw"]
         if len(words) - raw != 2:
             raise ValueError(
-                f"{what}: cannot read {' '.join(words)!r}; a parameter is written 'float32 x', 'T x' or 'raw T x', "
+                f"{role}: cannot read {' '.join(words)!r}; a parameter is written 'float32 x', 'T x' or 'raw T x', "
                 "with commas between"
             )
-        found.append(Parameter(words[-1], _type(words[-2], what), raw))
-        _check_name(found[-1].name, what)
-    names = [p.name for p in found]
-    if len(set(names)) < len(names) or {p.type for p in found} & set(names):
-        raise ValueError(f"{what}: a name is used twice in {text!r}")
-    return tuple(found)
+        declared.append(Parameter(words[-1], _type(words[-2], role), raw))
+        _check_name(declared[-1].name, role)
+    names = [p.name for p in declared]
+    if len(set(names)) < len(names) or {p.type for p in declared} & set(names):
+        raise ValueError(f"{role}: a name is used twice in {text!r}")
+    return tuple(declared)
 
 
-def _type(word: str, what: str) -> str:
+def _type(word: str, role: str) -> str:
     if len(word) == 1 and word.isalpha():
         if not word.isupper():
-            raise ValueError(f"{what}: the letter that stands for a dtype must be a capital, not {word!r}")
+            raise ValueError(f"{role}: the letter that stands for a dtype must be a capital, not {word!r}")
         return word
     try:
         dtype = np.dtype(word)
@@ -157,32 +157,32 @@ def _type(word: str, what: str) -> str:
         dtype = None
     if dtype not in DTYPES:
         names = ", ".join(d.name for d in DTYPES)
-        raise ValueError(f"{what}: {word!r} is no dtype; use one of {names}, or one capital for the argument's own")
+        raise ValueError(f"{role}: {word!r} is no dtype; use one of {names}, or one capital for the argument's own")
     return DTYPES[dtype].dtype.name
 
 
-def _check_name(name: str, what: str) -> None:
+def _check_name(name: str, role: str) -> None:
     if not re.match(_IDENTIFIER, name) or name in _C_WORDS or name.startswith(("_", "clarray")):
-        raise ValueError(f"{what}: {name!r} cannot be the name of a variable in C")
+        raise ValueError(f"{role}: {name!r} cannot be the name of a variable in C")
     if name in (INDEX, SIZE):
-        raise ValueError(f"{what}: {name!r} is the {'position' if name == INDEX else 'number of elements'} already")
+        raise ValueError(f"{role}: {name!r} is the {'position' if name == INDEX else 'number of elements'} already")
 
 
 def check_kernel_name(name: str) -> str:
-    """Give the name, which stands in the source; raise ValueError where C would not have it."""
+    """Return a kernel's name; raise ValueError if it is not a C identifier."""
     if not isinstance(name, str) or not re.match(_IDENTIFIER, name) or name in _C_WORDS or keyword.iskeyword(name):
         raise ValueError(f"a kernel's name must be an identifier, not {name!r}")
     return name
 
 
-@lru_cache(maxsize=1024)  # asked at each call of a kernel
+@lru_cache(maxsize=1024)  # called for each call of a kernel
 def mentions(text: str, name: str) -> bool:
-    """Whether a name occurs in C text."""
+    """Return whether a name occurs in C text."""
     return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 def visible_type(dtype: np.dtype) -> str:
-    """The C type a value has in a snippet: bool is a bool there, and float16 a float."""
+    """Return the C type of values in a snippet: bool for bool, and float for float16."""
     return "bool" if dtype.kind == "b" else str(compute_type(dtype))
 
 
@@ -193,17 +193,17 @@ class Snippet:
     Parameters
     ----------
     name : str
-        What the compiler calls the user's lines.
+        Name of the user's lines in messages of the compiler.
     text : str
-        Statements that assign the outputs; or, without outputs, the expression that is the value.
+        Statements that assign the outputs, or the expression to return if there are no outputs.
     inputs, outputs : tuple of (str, dtype, bool)
         Name, dtype and whether the array is passed whole.
     types : tuple of (str, dtype)
-        What the letters stand for.
+        Letters and their dtypes.
     preamble : str
         Definitions.
     result : dtype, optional
-        Of an expression.
+        Dtype of an expression.
     """
 
     name: str
@@ -216,7 +216,7 @@ class Snippet:
 
     @property
     def returned(self) -> np.dtype | None:
-        """The dtype of what the function returns; None where it writes through pointers."""
+        """The dtype of the return value; None if the function writes through pointers."""
         if not self.outputs:
             return self.result
         return self.outputs[0][1] if len(self.outputs) == 1 and not self.outputs[0][2] else None
@@ -224,28 +224,28 @@ class Snippet:
     @property
     def function(self) -> str:
         """The C function's name: equal snippets have equal names, in every process."""
-        found = _functions.get(self)
-        if found is None:
+        function = _functions.get(self)
+        if function is None:
             digest = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
-            found = f"cu_{''.join(c if c.isalnum() else '_' for c in self.name)}_{digest}"
-            _snippets.setdefault(found, self)
-            _functions[self] = found
-        return found
+            function = f"cu_{''.join(c if c.isalnum() else '_' for c in self.name)}_{digest}"
+            _snippets.setdefault(function, self)
+            _functions[self] = function
+        return function
 
     def parameters(self) -> list[str]:
-        """Declarations of the function's parameters."""
-        found = []
+        """Return the declarations of the function's parameters."""
+        declarations = []
         for name, dtype, raw in self.inputs:
             if raw:
-                found += [f"__global const {dtype_row(dtype).storage} *{name}", f"const long {name}_size"]
+                declarations += [f"__global const {dtype_row(dtype).storage} *{name}", f"const long {name}_size"]
             else:
-                found.append(f"const {visible_type(dtype)} {name}")
+                declarations.append(f"const {visible_type(dtype)} {name}")
         for name, dtype, raw in self.outputs:
             if raw:
-                found += [f"__global {dtype_row(dtype).storage} *{name}", f"const long {name}_size"]
+                declarations += [f"__global {dtype_row(dtype).storage} *{name}", f"const long {name}_size"]
             elif self.returned is None:
-                found.append(f"{visible_type(dtype)} *clarray_{name}")
-        return found
+                declarations.append(f"{visible_type(dtype)} *clarray_{name}")
+        return declarations
 
 
 _snippets: dict[str, Snippet] = {}
@@ -254,45 +254,45 @@ _loops: dict[str, Loop] = {}
 
 
 def snippet_loop(snippet: Snippet) -> Loop:
-    """The operation of a snippet that returns a value and takes no raw array; interned."""
+    """Return the interned operation of a snippet that returns a value and takes no raw array."""
     function = snippet.function
-    found = _loops.get(function)
-    if found is None:
+    loop = _loops.get(function)
+    if loop is None:
         assert snippet.returned is not None
-        found = Loop(Row(snippet.name, {}), np.positive, Form(_written(function), "exact"), next_code())
-        found.in_dtypes = tuple(d for _, d, _ in snippet.inputs)
-        found.out_dtype = snippet.returned
-        found = _loops.setdefault(function, found)
-    return found
+        loop = Loop(Row(snippet.name, {}), np.positive, Form(_call_text(function), "exact"), next_code())
+        loop.in_dtypes = tuple(d for _, d, _ in snippet.inputs)
+        loop.out_dtype = snippet.returned
+        loop = _loops.setdefault(function, loop)
+    return loop
 
 
-def _written(function: str) -> Any:
+def _call_text(function: str) -> Any:
     return lambda loop, args, dialect: f"{function}_w{dialect.width}({', '.join(args)})"
 
 
-# The text -----------------------------------------------------------------------------------------
+# C text -------------------------------------------------------------------------------------------
 
 
 def functions_in(body: str, dialect: Dialect) -> str:
-    """Definitions of the snippets that `body` calls, at the widths it calls them at.
+    """Return the definitions of the snippets that `body` calls, at the widths of these calls.
 
-    Lines that are not the user's are told by ``#line @``: see `clarray._engine.codegen.render.source`.
+    ``#line @`` marks the first line that is not the user's: see `clarray._engine.codegen.render.source`.
     """
-    found: dict[str, None] = {}
+    definitions: dict[str, None] = {}
     for match in re.finditer(_CALL, body):
         function, width = match.groups()
-        found[_definition(function)] = None
+        definitions[_definition(function)] = None
         if width:
-            found[_wrapper(function, Dialect(int(width), dialect.clang, dialect.fp64, dialect.fp16))] = None
-    return "".join(found)
+            definitions[_wrapper(function, Dialect(int(width), dialect.clang, dialect.fp64, dialect.fp16))] = None
+    return "".join(definitions)
 
 
 @cache
 def _definition(function: str) -> str:
     snippet = _snippets[function]
     lines = [f"#define {letter} {visible_type(dtype)}" for letter, dtype in snippet.types]
-    own = _own_names(snippet.preamble)
-    lines += [f"#define {name} {name}_{function[-12:]}" for name in own]
+    defined = _defined_names(snippet.preamble)
+    lines += [f"#define {name} {name}_{function[-12:]}" for name in defined]
     if snippet.preamble.strip():
         lines += [f'#line 1 "{snippet.name} preamble"', snippet.preamble, "#line @"]
     returned = snippet.returned
@@ -300,20 +300,20 @@ def _definition(function: str) -> str:
     lines.append(f"HELPER {kind} {function}({', '.join(snippet.parameters()) or 'void'}) {{")
     user = [f'#line 1 "{snippet.name}"', snippet.text, "#line @"]
     if snippet.outputs:
-        held = [(n, visible_type(d)) for n, d, raw in snippet.outputs if not raw]
-        lines += [f"{t} {n} = ({t})(0);" for n, t in held]
+        variables = [(n, visible_type(d)) for n, d, raw in snippet.outputs if not raw]
+        lines += [f"{t} {n} = ({t})(0);" for n, t in variables]
         lines += ["{", *user, ";", "}"]
-        lines += [f"return {n};" if returned is not None else f"*clarray_{n} = {n};" for n, _ in held]
+        lines += [f"return {n};" if returned is not None else f"*clarray_{n} = {n};" for n, _ in variables]
     else:
         lines += [f"return ({kind})(", *user, ");"]
     lines.append("}")
-    lines += [f"#undef {name}" for name in (*own, *(letter for letter, _ in snippet.types))]
+    lines += [f"#undef {name}" for name in (*defined, *(letter for letter, _ in snippet.types))]
     lines += [f"#undef {name}" for name in re.findall(r"^\s*#\s*define\s+(\w+)", snippet.preamble, re.MULTILINE)]
     return "\n".join(lines) + "\n"
 
 
-def _own_names(preamble: str) -> list[str]:
-    """What a preamble defines: functions, types, constants; not its macros, which are undefined afterwards."""
+def _defined_names(preamble: str) -> list[str]:
+    """Return the names of functions, types and constants that a preamble defines, without its macros."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", preamble, flags=re.DOTALL)
     text = re.sub(r"^\s*#(?:[^\n\\]|\\.)*", " ", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", text, flags=re.DOTALL)
@@ -322,14 +322,14 @@ def _own_names(preamble: str) -> list[str]:
         depth -= character == "}"
         outside.append(character if depth == 0 else " ")
         depth += character == "{"
-    plain = re.sub(r"=[^;]*", "=", "".join(outside))  # what a constant starts with may call C's own functions
-    found = re.findall(r"\b([A-Za-z_]\w*)\s*(?=[(=;\[])", plain) + re.findall(r"\b(?:struct|union|enum)\s+(\w+)", plain)
-    return sorted({name for name in found if not name.startswith("_") and name not in _C_WORDS and name != "HELPER"})
+    plain = re.sub(r"=[^;]*", "=", "".join(outside))  # without initializers, which may call C's own functions
+    names = re.findall(r"\b([A-Za-z_]\w*)\s*(?=[(=;\[])", plain) + re.findall(r"\b(?:struct|union|enum)\s+(\w+)", plain)
+    return sorted({name for name in names if not name.startswith("_") and name not in _C_WORDS and name != "HELPER"})
 
 
 @cache
 def _wrapper(function: str, dialect: Dialect) -> str:
-    """The function on the types that kernels compute with: on vectors, or one lane after the other."""
+    """Return the definition of a snippet's function on kernels' types: on vectors, or lane by lane."""
     snippet = _snippets[function]
     width, out = dialect.width, snippet.returned
     assert out is not None
@@ -354,5 +354,5 @@ def _wrapper(function: str, dialect: Dialect) -> str:
 
 
 def arguments(names: Sequence[str], dtypes: Sequence[np.dtype]) -> str:
-    """Values of compute types as a snippet takes them."""
+    """Return the arguments of a snippet's function, converted from kernels' types."""
     return ", ".join(f"{n} != 0" if d.kind == "b" else n for n, d in zip(names, dtypes, strict=True))

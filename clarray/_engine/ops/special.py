@@ -1,4 +1,4 @@
-"""The elementwise operations that are no ufuncs: conversion, selection, the parts of complex numbers, Bessel's I0."""
+"""Elementwise operations that are not ufuncs: conversion, selection, the parts of complex numbers, Bessel's I0."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = [
     "builtin_loop",
     "cast_loop",
     "compose_loop",
+    "element_offset_loop",
     "i0_loop",
     "make_loop",
     "part_loop",
-    "place_loop",
     "scale_loop",
     "select_loop",
 ]
 
-OUTSIDE = np.int64(-(2**63))  # the place of what names none
+OUT_OF_BOUNDS = np.int64(-(2**63))  # the offset for an index out of bounds
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
 _casts: dict[np.dtype, Loop] = {}
@@ -42,23 +42,23 @@ def make_loop(
     out_dtype: np.dtype,
     host: Callable[..., Any] | None = None,
 ) -> Loop:
-    """Make a loop of these dtypes; `host` as in a `Row`."""
-    # no ufunc: nothing above the expression layer resolves these
-    made = Loop(Row(name, {}, host=host), np.positive, form, next_code())
-    made.name = name
-    made.in_dtypes = in_dtypes
-    made.out_dtype = out_dtype
-    return made
+    """Make a loop without a ufunc; `host` as in a `Row`."""
+    # np.positive stands for no ufunc: nothing above the expression layer resolves these loops
+    loop = Loop(Row(name, {}, host=host), np.positive, form, next_code())
+    loop.name = name
+    loop.in_dtypes = in_dtypes
+    loop.out_dtype = out_dtype
+    return loop
 
 
 def cast_loop(dtype: np.dtype) -> Loop:
-    """``x.astype(dtype)``: the operand's conversion to the input dtype is all there is to do."""
-    found = _casts.get(dtype)
-    if found is None:
+    """Return the loop of ``x.astype(dtype)``, whose operand is converted to the input dtype and copied."""
+    loop = _casts.get(dtype)
+    if loop is None:
         form = Form(lambda loop, args, dialect: args[0], "exact")
-        found = make_loop("astype", form, (dtype,), dtype, lambda x: x)
-        _casts[dtype] = found
-    return found
+        loop = make_loop("astype", form, (dtype,), dtype, lambda x: x)
+        _casts[dtype] = loop
+    return loop
 
 
 def _select(loop: Any, args: list[str], dialect: Dialect) -> str:
@@ -66,32 +66,34 @@ def _select(loop: Any, args: list[str], dialect: Dialect) -> str:
 
 
 def select_loop(dtype: np.dtype) -> Loop:
-    """``where(mask, a, b)`` for values of one dtype."""
-    found = _selects.get(dtype)
-    if found is None:
-        found = make_loop("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype, np.where)
-        _selects[dtype] = found
-    return found
+    """Return the loop of ``where(mask, a, b)`` for values of one dtype."""
+    loop = _selects.get(dtype)
+    if loop is None:
+        loop = make_loop("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype, np.where)
+        _selects[dtype] = loop
+    return loop
 
 
-def _place(x: Any, extent: Any, step: Any, base: Any) -> Any:
+def _offset_on_host(x: Any, extent: Any, step: Any, base: Any) -> Any:
     k = np.where(x < 0, x + extent, x)
-    return np.where((base < 0) | (k < 0) | (k >= extent), OUTSIDE, base + k * step)
+    return np.where((base < 0) | (k < 0) | (k >= extent), OUT_OF_BOUNDS, base + k * step)
 
 
-# ``place(x, extent, step, base)``: ``base + step * x``, negative x counted from the end; OUTSIDE where x is out of
-# bounds, or the base is it already.
-place_loop = make_loop("place", exact("ca_place_{T}({0}, {1}, {2}, {3})"), (_INT64,) * 4, _INT64, _place)
+# ``place(x, extent, step, base)``: ``base + step * x``, negative x counted from the end. OUT_OF_BOUNDS if x is out of
+# bounds, or if the base is.
+element_offset_loop = make_loop(
+    "place", exact("ca_place_{T}({0}, {1}, {2}, {3})"), (_INT64,) * 4, _INT64, _offset_on_host
+)
 
 
 def part_loop(dtype: np.dtype, number: int) -> Loop:
-    """The real (0) or imaginary (1) part of complex values."""
-    found = _parts.get((dtype, number))
-    if found is None:
+    """Return the loop of the real (0) or imaginary (1) part of complex values."""
+    loop = _parts.get((dtype, number))
+    if loop is None:
         real = np.dtype(f"f{dtype.itemsize // 2}")
-        found = make_loop(("real", "imag")[number], exact(("{0}.x", "{0}.y")[number]), (dtype,), real)
-        _parts[dtype, number] = found
-    return found
+        loop = make_loop(("real", "imag")[number], exact(("{0}.x", "{0}.y")[number]), (dtype,), real)
+        _parts[dtype, number] = loop
+    return loop
 
 
 def _compose(loop: Any, args: list[str], dialect: Dialect) -> str:
@@ -99,34 +101,34 @@ def _compose(loop: Any, args: list[str], dialect: Dialect) -> str:
 
 
 def compose_loop(dtype: np.dtype) -> Loop:
-    """The complex values of a real and an imaginary part."""
-    found = _composes.get(dtype)
-    if found is None:
+    """Return the loop of complex values from a real and an imaginary part."""
+    loop = _composes.get(dtype)
+    if loop is None:
         whole = np.dtype(f"c{dtype.itemsize * 2}")
-        found = _composes[dtype] = make_loop("complex", Form(_compose, "exact"), (dtype, dtype), whole)
-    return found
+        loop = _composes[dtype] = make_loop("complex", Form(_compose, "exact"), (dtype, dtype), whole)
+    return loop
 
 
 def scale_loop(dtype: np.dtype) -> Loop:
-    """Complex values divided by a real: each part by itself, so that an infinite one leaves the other alone."""
-    found = _scales.get(dtype)
-    if found is None:
+    """Return the loop of complex values divided by a real, part by part: an infinite part does not affect the other."""
+    loop = _scales.get(dtype)
+    if loop is None:
         real = np.dtype(dtype.char.lower())
-        found = _scales[dtype] = make_loop("divide", exact("({0} / {1})"), (dtype, real), dtype)
-    return found
+        loop = _scales[dtype] = make_loop("divide", exact("({0} / {1})"), (dtype, real), dtype)
+    return loop
 
 
 def i0_loop(dtype: np.dtype) -> Loop:
-    """The modified Bessel function of order zero, of floats."""
-    found = _i0s.get(dtype)
-    if found is None:
-        found = _i0s[dtype] = make_loop("i0", value("ca_i0_{T}({0})"), (dtype,), dtype)
-    return found
+    """Return the loop of the modified Bessel function of order zero."""
+    loop = _i0s.get(dtype)
+    if loop is None:
+        loop = _i0s[dtype] = make_loop("i0", value("ca_i0_{T}({0})"), (dtype,), dtype)
+    return loop
 
 
 def builtin_loop(name: str, dtype: np.dtype) -> Loop:
-    """An OpenCL built-in of one float that is no ufunc: erf, erfc, lgamma, tgamma."""
-    found = _builtins.get((name, dtype))
-    if found is None:
-        found = _builtins[name, dtype] = make_loop(name, value(f"{name}({{0}})"), (dtype,), dtype)
-    return found
+    """Return the loop of an OpenCL built-in function of one float: erf, erfc, lgamma, tgamma."""
+    loop = _builtins.get((name, dtype))
+    if loop is None:
+        loop = _builtins[name, dtype] = make_loop(name, value(f"{name}({{0}})"), (dtype,), dtype)
+    return loop

@@ -1,8 +1,8 @@
-"""The Mako templates, compiled when first used and kept as Python's code where a store is given.
+"""The Mako templates, compiled on first use, with their bytecode in a store on disk.
 
-Mako takes 5 to 20 ms for a template, ten times what its code takes to load: half a second for the kernels of a small
-program, in every process. A stored template is found by its text, its name, and the versions of Mako and of Python's
-code, so nothing has to be dropped when one of them changes.
+Mako compiles a template in 5 to 20 ms, ten times as long as loading its bytecode takes. The kernels of a small program
+take half a second in every process. The key of a stored template has its text, its name, and the versions of Mako and
+of the bytecode, so that changes of these need no invalidation.
 """
 
 from __future__ import annotations
@@ -30,66 +30,66 @@ _DEF = r'<%def name="(\w+)\('
 
 
 class Store(Protocol):
-    """Bytes kept between processes; what is damaged counts as absent."""
+    """Bytes shared by processes; damaged entries count as absent."""
 
     def load(self, key: str) -> bytes | None: ...
 
     def store(self, key: str, payload: bytes) -> None: ...
 
 
-def _makos_templates() -> Any:
-    """Mako's module, when the first template is used: it imports for a fifth of the time that clarray takes for it."""
+def _mako_template_module() -> Any:
+    """Import Mako's module on first use: the import takes a fifth of the time of importing clarray."""
     return import_whole("mako.template")
 
 
 @cache
 def _directory() -> Path:
-    """Where the templates are; `importlib.resources` would say it too, and takes longer to import."""
-    found = find_spec("clarray.templates")
-    if found is None or not found.submodule_search_locations:  # not installed: a checkout keeps them beside the package
+    """Return the folder of the templates, without `importlib.resources`, which takes longer to import."""
+    spec = find_spec("clarray.templates")
+    if spec is None or not spec.submodule_search_locations:  # not installed: in a checkout they are next to the package
         return Path(__file__).resolve().parents[3] / "templates"
-    return Path(found.submodule_search_locations[0])
+    return Path(spec.submodule_search_locations[0])
 
 
 class _Templates:
-    """The templates by their paths below the folder, as Mako asks for them.
+    """Mako's template lookup by paths below the folder.
 
-    In place of `mako.lookup.TemplateLookup`, which looks each time whether the file has changed.
+    It replaces `mako.lookup.TemplateLookup`, which checks on each access whether the file has changed.
     """
 
     def __init__(self) -> None:
         self.store: Store | None = None
-        self._made: dict[str, Template] = {}
+        self._templates: dict[str, Template] = {}
 
-    def adjust_uri(self, uri: str, named_by: str) -> str:
-        """The path of a template that another one names: beside it, or with a slash from the folder on."""
-        return posixpath.join(posixpath.dirname(f"/{named_by}"), uri).lstrip("/")
+    def adjust_uri(self, uri: str, relative_to: str) -> str:
+        """Return the path of a template that another one includes: relative to it, or absolute with a leading slash."""
+        return posixpath.join(posixpath.dirname(f"/{relative_to}"), uri).lstrip("/")
 
     def get_template(self, name: str) -> Template:
-        """The template of a path."""
-        found = self._made.get(name)
-        return found if found is not None else self._made.setdefault(name, self._make(name))
+        """Return the template at a path."""
+        cached = self._templates.get(name)
+        return cached if cached is not None else self._templates.setdefault(name, self._make(name))
 
     def _make(self, name: str) -> Template:
         text = (_directory() / name).read_text(encoding="utf-8")
         if self.store is None:
-            return self._compiled(name, text)
+            return self._compile(name, text)
         key = _key(name, text)
         payload = self.store.load(key)
-        found = self._loaded(name, text, payload) if payload is not None else None
-        if found is None:
-            found = self._compiled(name, text)
-            source = found.code
-            code = compile(source, _module_name(name), "exec", optimize=0)  # the key does not tell -O
+        compiled = self._load(name, text, payload) if payload is not None else None
+        if compiled is None:
+            compiled = self._compile(name, text)
+            source = compiled.code
+            code = compile(source, _module_name(name), "exec", optimize=0)  # the key does not depend on -O
             self.store.store(key, marshal.dumps((source, code)))
-        return found
+        return compiled
 
-    def _compiled(self, name: str, text: str) -> Template:
-        found: Template = _makos_templates().Template(text, uri=name, lookup=self, strict_undefined=True)
-        return found
+    def _compile(self, name: str, text: str) -> Template:
+        compiled: Template = _mako_template_module().Template(text, uri=name, lookup=self, strict_undefined=True)
+        return compiled
 
-    def _loaded(self, name: str, text: str, payload: bytes) -> Template | None:
-        """Give the template of a stored payload; None if it is something else, another template for one."""
+    def _load(self, name: str, text: str, payload: bytes) -> Template | None:
+        """Return the template of a stored payload; None if the payload is damaged or of another template."""
         try:
             source, code = marshal.loads(payload)
         except (EOFError, TypeError, ValueError):
@@ -98,14 +98,14 @@ class _Templates:
             return None
         module: Any = ModuleType(_module_name(name))
         exec(code, module.__dict__)
-        found: Template = _makos_templates().ModuleTemplate(
+        loaded: Template = _mako_template_module().ModuleTemplate(
             module, module_source=source, template_source=text, lookup=self
         )
-        return found
+        return loaded
 
 
 def _module_name(name: str) -> str:
-    return re.sub(r"\W", "_", name)  # Mako's: by it an error in the template finds its line
+    return re.sub(r"\W", "_", name)  # Mako's own name, by which an error finds the template's line
 
 
 def _key(name: str, text: str) -> str:
@@ -117,24 +117,24 @@ _templates = _Templates()
 
 
 def keep_templates_in(store: Store) -> None:
-    """Keep what Mako makes of the templates that are used from now on."""
+    """Set the store for the bytecode of templates that are compiled from now on."""
     _templates.store = store
 
 
 def template(name: str) -> Template:
-    """The template ``<name>.mako``."""
+    """Return the template ``<name>.mako``."""
     return _templates.get_template(f"{name}.mako")
 
 
 def templates_with(definition: str) -> list[str]:
-    """The names of the templates in ``lib`` that have a def of this name; none is compiled for it."""
+    """Return the names of the templates in ``lib`` with a def of this name, without compiling them."""
     return _definitions().get(definition, [])
 
 
 @cache
 def _definitions() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for path in sorted((_directory() / "lib").glob("*.mako")):
         for name in dict.fromkeys(re.findall(_DEF, path.read_text(encoding="utf-8"))):
-            found.setdefault(name, []).append(f"lib/{path.stem}")
-    return found
+            names.setdefault(name, []).append(f"lib/{path.stem}")
+    return names

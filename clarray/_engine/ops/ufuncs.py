@@ -1,7 +1,6 @@
-"""The ufunc table put together, and how a loop becomes C.
+"""The ufunc table, and the C text of loops.
 
-The rows are in ``ufuncs_<chapter>.py``. A loop is one ufunc at given dtypes; the same loop is
-always the same object.
+The rows are in ``ufuncs_<chapter>.py``. A loop is a ufunc at given dtypes, one object for each.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _CHAPTERS = (
 )
 
 
-class _Asked:
-    """Stands in a call in which NumPy uses a ufunc that it has no public name for, and tells which."""
+class _UfuncProbe:
+    """An operand that makes a NumPy function return its ufunc, for ufuncs without a public name."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, *others: Any, **kwargs: Any) -> np.ufunc:
         return ufunc
 
 
-clip_ufunc: Any = np.empty(1).clip(cast(Any, _Asked()), cast(Any, _Asked()))
+clip_ufunc: Any = np.empty(1).clip(cast(Any, _UfuncProbe()), cast(Any, _UfuncProbe()))
 _NAMELESS = {"clip": clip_ufunc}
 
 supported_ufuncs: dict[np.ufunc, Row] = {
@@ -62,7 +61,7 @@ unsupported: dict[str, str] = {
 
 
 class Loop:
-    """One ufunc at given dtypes and one of its outputs; made by `find_loop`, one object each."""
+    """A ufunc at given dtypes and one of its outputs. `find_loop` makes one object for each."""
 
     __slots__ = ("code", "form", "in_dtypes", "name", "out_dtype", "out_index", "row", "ufunc")
 
@@ -87,16 +86,16 @@ _codes = count()
 
 
 def next_code() -> int:
-    """A number no loop has yet."""
+    """Return a new code, unique among loops."""
     return next(_codes)
 
 
 def _no_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> TypeError:
     types = ", ".join(str(d) for d in dtypes)
     reason = unsupported.get(ufunc.__name__)
-    tail = f": {reason}" if reason else ""
+    suffix = f": {reason}" if reason else ""
     name = ufunc.__name__
-    message = f"ufunc '{name}' did not contain a loop for types ({types}) in clarray{tail}"
+    message = f"ufunc '{name}' did not contain a loop for types ({types}) in clarray{suffix}"
     unknown = next((dtype for dtype in dtypes if dtype not in DTYPES), None)
     return TypeError(message) if unknown is None else HostOnly(message, unknown)
 
@@ -107,7 +106,7 @@ def find_loop(
     out_dtypes: tuple[np.dtype, ...],
     out_index: int = 0,
 ) -> Loop:
-    """The one loop of ``ufunc`` for these dtypes, which are as `resolve` gives them.
+    """Return the loop of ``ufunc`` for dtypes from `promotion.resolve`.
 
     Raises
     ------
@@ -125,25 +124,25 @@ def find_loop(
     form = row.form(kinds, out_index)
     if form is None:
         raise _no_loop(ufunc, in_dtypes)
-    made = Loop(row, ufunc, form, next_code())
-    made.in_dtypes = tuple(DTYPES[d].dtype for d in in_dtypes)
-    made.out_dtype = DTYPES[out_dtypes[out_index]].dtype
-    made.out_index = out_index
-    return _loops.setdefault(key, made)
+    loop = Loop(row, ufunc, form, next_code())
+    loop.in_dtypes = tuple(DTYPES[d].dtype for d in in_dtypes)
+    loop.out_dtype = DTYPES[out_dtypes[out_index]].dtype
+    loop.out_index = out_index
+    return _loops.setdefault(key, loop)
 
 
 _products: dict[np.dtype, Loop] = {}
 
 
 def exact_product_loop(dtype: np.dtype) -> Loop:
-    """A multiplication of floats whose results are summed by a product of vectors: it need not round them before."""
-    found = _products.get(dtype)
-    if found is None:
-        plain = find_loop(np.multiply, (dtype, dtype), (dtype,))
-        made = Loop(plain.row, plain.ufunc, plain.form, next_code())
-        made.in_dtypes, made.out_dtype = plain.in_dtypes, plain.out_dtype
-        found = _products.setdefault(dtype, made)
-    return found
+    """Return a multiplication of floats for sums of products, which need not round each product."""
+    product = _products.get(dtype)
+    if product is None:
+        multiply = find_loop(np.multiply, (dtype, dtype), (dtype,))
+        product = Loop(multiply.row, multiply.ufunc, multiply.form, next_code())
+        product.in_dtypes, product.out_dtype = multiply.in_dtypes, multiply.out_dtype
+        product = _products.setdefault(dtype, product)
+    return product
 
 
 def _wrapped(text: str, args: list[str], ctype: CType, fields: dict[str, str]) -> str:
@@ -158,7 +157,7 @@ def _wrapped(text: str, args: list[str], ctype: CType, fields: dict[str, str]) -
 
 
 def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
-    """The C expression of ``loop`` on the variables ``args``, of its output's compute type."""
+    """Return the C expression of ``loop`` on the variables ``args``, of its output's compute type."""
     form = loop.form
     if callable(form.text):
         return form.text(loop, args, dialect)
@@ -192,6 +191,6 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
 
 
 def helpers(loop: Loop, dialect: Dialect) -> list[tuple[str, str]]:
-    """The helper functions that ``loop`` needs, as (key, C text) in the order to define them."""
+    """Return the helper functions that ``loop`` calls, as (key, C text) in the order of definition."""
     names = [f"x{i}" for i in range(len(loop.in_dtypes))]
     return helpers_in(emit(loop, names, dialect), dialect)

@@ -1,4 +1,4 @@
-"""Rows: the parts and the neighbours of a floating-point number, and what class it is of."""
+"""Rows: parts, neighbours and classification of floating-point numbers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["ROWS"]
 
 
 def _ldexp(loop: Loop, args: list[str], dialect: Dialect) -> str:
-    """``ldexp`` wants int exponents, whatever the width of the other operand's lanes."""
+    """Return the text of ``ldexp``, whose exponents are int, whatever the width of the other operand's lanes."""
     number = compute_type(loop.in_dtypes[0], dialect.width)
-    given = compute_type(loop.in_dtypes[1], dialect.width)
-    wanted = CType("int", dialect.width)
-    exponent = convert(f"ca_exponent_{given}({args[1]})", given, wanted, dialect)
+    exponent_type = compute_type(loop.in_dtypes[1], dialect.width)
+    int_type = CType("int", dialect.width)
+    exponent = convert(f"ca_exponent_{exponent_type}({args[1]})", exponent_type, int_type, dialect)
     text = f"ldexp({args[0]}, {exponent})"
     return dtype_row(loop.out_dtype).rounded(text, number)
 

@@ -1,4 +1,4 @@
-"""Rows: rounding to integers, and choosing among values."""
+"""Rows: rounding to integers, minimum, maximum and clip."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _round(function: str) -> dict[str, Form]:
     return {"b": exact("{0}"), "i": exact("{0}"), "f": exact(function + "({0})")}
 
 
-# Compare and select: fmin and fmax cost more on PoCL, and drop NaN where NumPy keeps it.
+# Compare and select: fmin and fmax are slower on PoCL, and drop NaN, which NumPy propagates.
 ROWS = (
     Row("floor", _round("floor")),
     Row("ceil", _round("ceil")),

@@ -25,7 +25,7 @@ from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import EAGER, Node, leaf
 from clarray._engine.expr.view import Shape, View, contiguous
-from clarray._engine.ops.special import place_loop
+from clarray._engine.ops.special import element_offset_loop
 from clarray._engine.runtime import Device
 
 _BOOL = np.dtype(bool)
@@ -289,8 +289,8 @@ def _steps(chosen: list[Chosen]) -> Shape:
 
 
 def placed_along(numbers: Node, extent: int, step: int, base: Node) -> Node:
-    """Places ``base + step * number``; OUTSIDE for numbers out of bounds, as from a base that is."""
-    return build.nary(place_loop, (numbers, scalar_node(extent, _INT64), scalar_node(step, _INT64), base))
+    """Places ``base + step * number``; OUT_OF_BOUNDS for numbers out of bounds, as from a base that is."""
+    return build.nary(element_offset_loop, (numbers, scalar_node(extent, _INT64), scalar_node(step, _INT64), base))
 
 
 def _placed(numbers: Given, device: Device) -> DeviceArray:
@@ -305,7 +305,7 @@ def _placed(numbers: Given, device: Device) -> DeviceArray:
 
 def _combined(chosen: list[Chosen]) -> np.ndarray:
     """The numbers of index arrays of the host's, as `placed_along` has them."""
-    place = place_loop.row.host
+    place = element_offset_loop.row.host
     assert place is not None
     found: Any = 0
     for one, step in zip(chosen, _steps(chosen), strict=True):

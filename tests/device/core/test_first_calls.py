@@ -18,10 +18,10 @@ import pytest
 
 import clarray
 from clarray import DeviceArray
-from clarray._engine.expr.host_value import Undefined, host_value, is_computed_alike
+from clarray._engine.expr.host_value import Undefined, host_value, is_host_exact_tree
 from clarray._engine.launch.first_calls import MOST_ELEMENTS, Awaited, kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
-from clarray._engine.ops.host_functions import integer_range, is_alike, is_cast_alike
+from clarray._engine.ops.host_functions import integer_range, is_host_exact, is_host_exact_cast
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import Device, Kernel, current_device, programs
 from clarray._engine.speedups import core
@@ -32,7 +32,7 @@ from .test_recordings import python_calls
 from .test_statement_launches import STATEMENTS, _double, _names
 
 ROOT = Path(__file__).resolve().parents[3]
-ALIKE = [name for name in DTYPES if is_alike(np.dtype(name))]
+ALIKE = [name for name in DTYPES if is_host_exact(np.dtype(name))]
 ODD = 12345  # stands for NaN, whose bits are open
 AT_ONCE = 24  # expressions that one kernel computes
 
@@ -102,7 +102,7 @@ def calls(dtype: str) -> dict[str, list[tuple[str, DeviceArray]]]:
             except (TypeError, ValueError):  # there is no such loop, or a power is negative
                 continue
             for result in results if isinstance(results, tuple) else (results,):
-                if is_alike(result.dtype) and result._node.args and is_computed_alike(result._node):
+                if is_host_exact(result.dtype) and result._node.args and is_host_exact_tree(result._node):
                     found.setdefault(result.dtype.name, []).append((ufunc.__name__, result))
     return found
 
@@ -118,7 +118,7 @@ def differing(found: list[tuple[str, DeviceArray]]) -> set[str]:
         for at, (_, value) in enumerate(part):
             known = clarray.where(clarray.isnan(value), ODD, value) if value.dtype.kind == "f" else value
             one = known if one is None else clarray.where(turns == at, known, one)
-        assert is_computed_alike(one._node)
+        assert is_host_exact_tree(one._node)
         clarray.synchronize()
         with np.errstate(all="ignore"):
             theirs = np.array(host_value(one._node))
@@ -139,7 +139,7 @@ def test_ufuncs_give_the_bits_of_the_kernels(dtype: str) -> None:
 def test_conversions_give_the_bits_of_the_kernels(dtype: str) -> None:
     found = []
     for source in ALIKE:
-        assert is_cast_alike(np.dtype(source), np.dtype(dtype))
+        assert is_host_exact_cast(np.dtype(source), np.dtype(dtype))
         value = operand(source, 6)
         if value.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
             low, high = integer_range(np.dtype(dtype))
@@ -161,7 +161,7 @@ def test_reductions_give_the_bits_of_the_kernels(dtype: str) -> None:
             found = getattr(clarray, name)(x, axis=axis)
         except TypeError:  # of bools NumPy subtracts none
             continue
-        if found._node.memory is None and is_computed_alike(found._node):
+        if found._node.memory is None and is_host_exact_tree(found._node):
             computed.add(name)
             clarray.synchronize()
             with np.errstate(all="ignore"):
@@ -174,7 +174,7 @@ def test_reductions_give_the_bits_of_the_kernels(dtype: str) -> None:
 def test_what_is_not_defined_is_not_computed() -> None:
     for text in ("x - x", "x.max()", "clarray.array([0.0, -0.0]).min()", "x.astype(int)", "(x + 300).astype('u1')"):
         node = eval(text, {"x": clarray.array([np.inf, -np.nan, 1.0]), "clarray": clarray})._node
-        assert is_computed_alike(node)
+        assert is_host_exact_tree(node)
         clarray.synchronize()
         with np.errstate(all="ignore"), pytest.raises(Undefined):
             host_value(node)
@@ -190,7 +190,7 @@ def test_what_is_not_defined_is_not_computed() -> None:
 )
 def test_the_rest_is_left_to_kernels(text: str) -> None:
     names = {"f": clarray.ones(3, np.float32), "i": clarray.ones(3, np.int32), "np": np}
-    assert not is_computed_alike(eval(text, names)._node)
+    assert not is_host_exact_tree(eval(text, names)._node)
 
 
 # When --------------------------------------------------------------------------------------------------

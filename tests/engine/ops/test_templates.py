@@ -27,13 +27,13 @@ class Kept(dict[str, bytes]):
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the templates that Mako compiles."""
     names: list[str] = []
-    really = templates._Templates._compiled
+    really = templates._Templates._compile
 
     def compile_(self: Any, name: str, text: str) -> Any:
         names.append(name)
         return really(self, name, text)
 
-    monkeypatch.setattr(templates._Templates, "_compiled", compile_)
+    monkeypatch.setattr(templates._Templates, "_compile", compile_)
     return names
 
 

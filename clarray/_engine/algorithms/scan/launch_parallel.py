@@ -81,7 +81,7 @@ def _prepare(
     policy = cache.policies.scan
     if policy.widen and cache.capabilities.fp64 and not is_beside(lines, length, policy.paired_lines):
         monoid = widened_monoid(monoid)
-    plan = parallel_plan(lines, length, kinds, dtypes, offsets, not monoid.takes_first, held_bytes(monoid), policy)
+    plan = parallel_plan(lines, length, kinds, dtypes, offsets, not monoid.has_first_flag, held_bytes(monoid), policy)
     way = partition(plan, lines.kept, length, cache.units, lookback)
     if way.mode == LOOKBACK and way.units >= _TICKETS:
         way = partition(plan, lines.kept, length, cache.units, False)

@@ -30,7 +30,7 @@ def scan_source(
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     inputs.operands = [_placed(o, plan) for o in inputs.operands]
-    entering = converted(value, monoid.entering)
+    entering = converted(value, monoid.accumulated_dtype)
     call = Call("value", entering, inputs)
     out = _placed(operand("y", monoid.out_dtype, "strided", dialect), plan)
     everyone = [*inputs.operands, out]
@@ -133,7 +133,7 @@ class ScanCode(MonoidCode):
     def __init__(self, monoid: Monoid, dialect: Dialect, dtype: np.dtype) -> None:
         super().__init__(monoid, dialect, dtype, np.dtype(np.int64))
         self.entering = dtype
-        self.plain = not monoid.takes_first
+        self.plain = not monoid.has_first_flag
         self.block = False
         self.products = monoid.algebra == "product"
         self.sums = monoid.algebra in ("compensated", "widened")
@@ -209,13 +209,13 @@ def _struct_bytes(dtypes: Sequence[np.dtype]) -> int:
 
 def held_bytes(monoid: Monoid) -> int:
     """Bytes that an element of a parallel scan takes in local memory, before it is scanned and after."""
-    entering = [entering_dtype(monoid)] if not monoid.takes_first else [d for _, d in monoid.components]
+    entering = [entering_dtype(monoid)] if not monoid.has_first_flag else [d for _, d in monoid.components]
     return max(_struct_bytes(entering), _struct_bytes([monoid.out_dtype]))
 
 
 def entering_dtype(monoid: Monoid) -> np.dtype:
     """The dtype values have when they meet each other."""
-    return wide_dtype(monoid.in_dtype) if monoid.algebra == "widened" else monoid.entering
+    return wide_dtype(monoid.in_dtype) if monoid.algebra == "widened" else monoid.accumulated_dtype
 
 
 def parallel_source(

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand
-from clarray._engine.codegen.packed_moves import moving
+from clarray._engine.codegen.packed_moves import with_moved_bits
 from clarray._engine.codegen.render import make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node
@@ -34,7 +34,7 @@ def compact_source(
     """Render the passes that keep `value` where `mask` is set, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, LANES if plan.explicit else 1)
     same = value is mask
-    (value, mask), nodes = moving((value, mask), nodes)
+    (value, mask), nodes = with_moved_bits((value, mask), nodes)
     inputs = Inputs(nodes, plan.accesses, dialect, base=False, aligned=plan.aligned)
     inputs.operands = [
         replace(o, base=o.start if o.access == "index" else "0", step=f"{o.name}s" if o.access in STEPPED else o.step)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.codegen.arguments import arguments
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
-from clarray._engine.codegen.packed_moves import moving
+from clarray._engine.codegen.packed_moves import with_moved_bits
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node
@@ -21,7 +21,7 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
     """Render the kernel of `root` over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     strided = plan.rank > 0
-    (root,), nodes = moving((root,), nodes)
+    (root,), nodes = with_moved_bits((root,), nodes)
     inputs = Inputs(nodes, plan.accesses, dialect, base=strided, aligned=plan.aligned)
     value = Call("value", root, inputs)
     out = operand(

@@ -87,9 +87,9 @@ class MonoidCode:
             "compensated",
             "widened",
         )
-        self.takes_first = monoid.takes_first
+        self.takes_first = monoid.has_first_flag
         self.nan_is_worst = monoid.identity != monoid.identity
-        self.entering = monoid.entering
+        self.entering = monoid.accumulated_dtype
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
         self.value_dtype, self.product_dtype = value_dtype, product_dtype

@@ -156,7 +156,7 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
         policy,
         cache.units,
         ordered,
-        monoid.longest,
+        monoid.max_length,
         (products if space.form == ROWS else loads) if products else 1,
     )
     accesses = operands.accesses(inner_strides[1:], explicit)

@@ -18,7 +18,7 @@ def is_product(value: Node) -> bool:
 
 def entering(value: Node, monoid: Monoid) -> Node:
     """What is summed, in its dtype: products of float32 that are summed in float64 are exact, and one step less."""
-    wide = monoid.entering
+    wide = monoid.accumulated_dtype
     if monoid.algebra == "widened" and is_product(value):
         loop = find_loop(np.multiply, (wide, wide), (wide,))
         return Node(loop, value.args, value.shape, wide, value.size, 0, 0, 0, value.inputs or value.args)

@@ -208,7 +208,7 @@ def combine_source(
 ) -> Source:
     """Render the second launch, which combines the parts of a first one."""
     dialect = make_dialect(capabilities, 1)
-    code = MonoidCode(monoid, dialect, monoid.entering, index_dtype)
+    code = MonoidCode(monoid, dialect, monoid.accumulated_dtype, index_dtype)
     ends = _EpilogueCode(epilogue, code.scalar)
     out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
     states, kinds = _state_parameters(code)
