@@ -29,7 +29,7 @@ from clarray._engine.runtime import Device, use_device
 from clarray._engine.runtime.cache import cache_refusal, chosen_folder
 from clarray._engine.runtime.progress import Progress
 from clarray._engine.tuning.policy import Policies
-from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.search_space import ALGORITHMS, row_kind, search_space
 from clarray._engine.tuning.selection import select
 from clarray._engine.tuning.tuned import Tuned
 from clarray._engine.values import dataclass
@@ -211,7 +211,7 @@ def spaces(row: Policies, algorithms: Sequence[str]) -> dict[str, dict[str, tupl
     for name in algorithms:
         policy = getattr(row, name, None)
         # an empty field stands for a feature that the row's devices lack
-        space = {f: v for f, v in search_space(name, kind_of(row)).items() if getattr(policy, f, "") != ""}
+        space = {f: v for f, v in search_space(name, row_kind(row)).items() if getattr(policy, f, "") != ""}
         if space and workloads(name):
             spaces_by_algorithm[name] = space
     return spaces_by_algorithm
@@ -258,7 +258,7 @@ def tune(
         raise ValueError("CLARRAY_POLICY puts another row in force: unset it to tune the device's own")
     row = select(device.capabilities)
     search_spaces = spaces(row, algorithms) if within is None else within
-    size = elements or ELEMENTS[kind_of(row)]
+    size = elements or ELEMENTS[row_kind(row)]
     trials = sum(len(values) for space in search_spaces.values() for values in space.values())
     changes: dict[str, dict[str, Any]] = {}
     gains: list[str] = []
@@ -351,7 +351,7 @@ def _command(device: Device, options: argparse.Namespace) -> int:
         print(f"clarray: results cannot be kept in {chosen_folder()}: {refused}; {mend}", file=sys.stderr)
         return 1
     sizes = QUICK_ELEMENTS if options.quick else ELEMENTS
-    tuned = tune(device, algorithms, elements=options.size or sizes[kind_of(row)], rounds=3 if options.quick else 5)
+    tuned = tune(device, algorithms, elements=options.size or sizes[row_kind(row)], rounds=3 if options.quick else 5)
     previous = tuned_of(device)
     if previous is not None and previous.row == tuned.row:  # keep the results of algorithms that were not measured now
         kept_changes = {a: c for a, c in previous.changes.items() if a not in algorithms}

@@ -12,7 +12,7 @@
   def row_operands(y):
       """The operands of a row abreast: what is the same in all rows is read as the first row's."""
       return [at_row(s, 0 if s.name in in_all else y) for s in operands]
-  ahead = policy.ahead_bytes if d.clang else 0
+  ahead = policy.prefetch_bytes if d.clang else 0
   fetched = [s.name for s in operands if ahead and s.access == 'unit' and s.name not in in_all]
 %>
 % for s in (s for s in operands if s.name in fetched):

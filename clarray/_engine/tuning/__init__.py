@@ -1,4 +1,4 @@
-"""Tuning: policies as values, measured rows, a pure selector."""
+"""Tuning: policies as values, measured rows, and their selection for a device."""
 
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 from clarray._engine.tuning.selection import select

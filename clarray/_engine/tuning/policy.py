@@ -1,4 +1,4 @@
-"""Tuning values: frozen and printable. What a kernel looks like on a device follows from them alone."""
+"""Policies: frozen, printable values that determine the shape of all kernels on a device."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ElementwisePolicy:
     Parameters
     ----------
     vector_bytes : int
-        Bytes of the widest operand that one load takes.
+        Bytes of the widest operand in one load.
     max_width : int
-        Most elements in one load.
+        Largest number of elements in one load.
     explicit : bool
-        Whether the code is written in OpenCL vector types (CPU compilers do not vectorise
-        calls to math functions by themselves) or as scalars, one per lane (GPU).
+        Whether the code has OpenCL vector types (CPU compilers do not vectorize calls of math
+        functions) or scalars, one per lane (GPU).
     work_group : int
         Work-items per work-group.
     groups_per_unit : int
@@ -41,17 +41,17 @@ class ElementwisePolicy:
     chunked : bool
         Whether a work-item takes one contiguous chunk (CPU) or strides over the grid (GPU).
     segment : int
-        Elements of an inner loop that one work-item takes at a time in strided kernels.
+        Elements of an inner loop per step of a work-item in strided kernels.
     stream_bytes : int
-        Outputs at least this large are written past the caches; 0: never.
+        Outputs at least this large are written by streaming stores; 0: never.
     inline_bytes : int
-        Launches that move fewer bytes run on the calling thread, where the device can. Of a row: where its threads take
-        work in 8 us; `selection` has more of what programs wait for where they take longer.
+        Launches that move fewer bytes run on the calling thread, if the device can. A row's value is for threads that
+        start in 8 us; `selection` raises it for slower threads.
     chunk_bytes : int
-        A launch uses no more work-groups than gives each this many bytes.
+        Least number of bytes per work-group.
     block_rows, block_columns : int
-        Of what lies transposed, a work-item of a CPU takes blocks of so many elements along the axis in which it is
-        contiguous, by so many along the innermost.
+        Extents of a work-item's block on a CPU if an operand is transposed: along the axis in which the operand is
+        contiguous, and along the innermost axis.
     """
 
     vector_bytes: int
@@ -77,38 +77,38 @@ class ReducePolicy:
     vector_bytes, max_width, explicit, chunked, inline_bytes
         As in `ElementwisePolicy`.
     loads, column_loads : int
-        Loads in flight per work-item before they are accumulated, in rows and down columns.
+        Loads per work-item before they are accumulated, along rows and down columns.
     work_group : int
-        Work-items per work-group; they combine through local memory.
+        Work-items per work-group, which combine through local memory.
     groups_per_unit : int
         Work-groups per compute unit that fill the device.
     strip : int
-        Vectors of neighbouring outputs that one work-item accumulates at once when the inner
-        axis is kept (CPU: as many as stay in the first-level cache).
+        Vectors of neighbouring outputs that a work-item accumulates at once if the inner axis is
+        not reduced (CPU: as many as fit into the first-level cache).
     min_split : int
-        Elements that a work-group must have before an axis is split between work-groups, where there is one output.
+        Least number of elements per work-group if an axis is split between work-groups, for one output.
     number_bytes : int
-        A reduction of fewer bytes to one number is computed at once, rather than when it is used; 0: those of
+        A reduction of fewer bytes to one number is computed at the call rather than when it is used; 0: as
         `inline_bytes`.
     least : int
-        Elements that a work-group must have where there are several outputs; 0: as many as for `min_split`.
+        Least number of elements per work-group for several outputs; 0: as `min_split`.
     short : int
-        Inner reduced axes shorter than this are looped over inside a work-item, with
-        neighbouring outputs side by side.
+        A work-item loops over inner reduced axes shorter than this, and neighbouring work-items
+        have neighbouring outputs.
     fence : str
-        C statement after which a work-group's writes are visible to the whole device, or '':
-        with one, the last work-group of a split reduction combines the parts; without, a
+        C statement after which a work-group's writes are visible to the whole device, or ''.
+        With it, the last work-group of a split reduction combines the parts; without it, a
         second launch does.
     widen : bool
-        Whether float32 and float16 are summed in float64, where the device has that, instead of compensated.
-    abreast : int
-        Rows that a work-item goes along at once, where each is an output and work-groups have one work-item.
+        Whether float32 and float16 are summed in float64, if the device has it, instead of compensated.
+    rows_per_item : int
+        Rows that a work-item reduces at once, if each is an output and work-groups have one work-item.
     block_products : int
-        Vectors of products of linear algebra that are summed in their own dtype, by ``fma``, before the sum enters
-        a state, in vector code whose work-groups have one work-item; 0: each product enters.
-    ahead_bytes : int
-        How far ahead elements of rows that are gone along together are fetched into the caches, where a compiler has
-        words for it; 0: not at all.
+        Vectors of products of linear algebra that are summed in their own dtype, by ``fma``, before the sum is
+        accumulated, in vector code whose work-groups have one work-item; 0: each product is accumulated.
+    prefetch_bytes : int
+        Prefetch distance along rows that are reduced at once, if the compiler has a prefetch instruction; 0: no
+        prefetch.
     """
 
     vector_bytes: int
@@ -127,13 +127,13 @@ class ReducePolicy:
     least: int = 0
     fence: str = ""
     widen: bool = False
-    abreast: int = 1
+    rows_per_item: int = 1
     block_products: int = 0
-    ahead_bytes: int = 0
+    prefetch_bytes: int = 0
 
     @property
     def at_once(self) -> int:
-        """Bytes up to which a reduction to one number is computed at once."""
+        """Bytes up to which a reduction to one number is computed at the call."""
         return self.number_bytes or self.inline_bytes
 
 
@@ -144,16 +144,16 @@ class Policies:
     Parameters
     ----------
     name : str
-        Of the row.
+        Name of the row.
     measured : str
         The measurements.
     products : ReducePolicy
-        Of sums of products of linear algebra: of two vectors, or of a matrix and a vector.
+        Policy of sums of products of linear algebra: of two vectors, or of a matrix and a vector.
     source : str
-        Where the values come from: ``'shipped'``, ``'tuned on <date>'`` or ``'forced by CLARRAY_POLICY'``.
+        Origin of the values: ``'shipped'``, ``'tuned on <date>'`` or ``'forced by CLARRAY_POLICY'``.
     optimized : bool
-        Have the compiler optimize kernels. Tests that run kernels of GPUs on a CPU do without: what they do is asked
-        there, not what the CPU's compiler makes of them, which takes it three times as long.
+        Whether the compiler optimizes kernels. Tests of GPU kernels on a CPU do not need that, and compile in a third
+        of the time without.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How reductions are shaped on each kind of device, and among them sums of products of linear algebra."""
+"""Policies of reductions and of sums of products for each kind of device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CPU = ReducePolicy(
     max_width=16,
     explicit=True,
     chunked=True,
-    inline_bytes=1 << 19,  # sum 32 us and 82, std 109 and 158, of 512 KiB on the caller's thread and on both cores
+    inline_bytes=1 << 19,  # 512 KiB on the calling thread and on both cores: sum 32 and 82 us, std 109 and 158 us
     loads=4,
     column_loads=4,
     work_group=1,
@@ -20,14 +20,14 @@ CPU = ReducePolicy(
     min_split=1 << 14,
     short=32,
     widen=True,
-    abreast=4,
-    ahead_bytes=1 << 13,
+    rows_per_item=4,
+    prefetch_bytes=1 << 13,
 )
 
-# Zen 3, one core and no start of it, A @ x in us: 1024 x 1024 float32 and 512 x 512 float64 with vectors of 32 bytes
-# 71 and 41, of 64 bytes 92 and 46, with products one by one 125 and 93. Parts of fewer than 2^18 products cost more
-# than they save, and 1 MiB takes 28 us on the caller's thread and 45 on both cores. Blocks of 16 would be 2 % quicker,
-# and less exact than NumPy's dot of 64 to 128 elements; docs/engineering/products.md
+# Zen 3, one core without its start, A @ x of 1024 x 1024 float32 and 512 x 512 float64: vectors of 32 bytes 71 and
+# 41 us, of 64 bytes 92 and 46 us, products one by one 125 and 93 us. Parts of fewer than 2^18 products cost more than
+# they save. 1 MiB takes 28 us on the calling thread and 45 us on both cores. Blocks of 16 would be 2 % faster, and less
+# exact than NumPy's dot of 64 to 128 elements; docs/engineering/products.md
 CPU_PRODUCTS = replace(
     CPU,
     vector_bytes=32,
@@ -38,9 +38,9 @@ CPU_PRODUCTS = replace(
     inline_bytes=9 << 18,
 )
 
-# With registers of 64 bytes (AVX-512) vectors of 64 bytes gain where the matrix is larger than the L2 cache: Zen 5,
-# two cores, A @ x in us with 32 and 64, float64 of 2048 x 2048 545 and 456, 4096 2730 and 2440, 512 26.2 and 24.5,
-# 100 3.4 and 3.4; float32 of 4096 1245 and 1160, of 1024 and less the same
+# With registers of 64 bytes (AVX-512) vectors of 64 bytes are faster if the matrix is larger than the L2 cache.
+# Zen 5, two cores, A @ x in us with vectors of 32 and of 64 bytes, n x n float64: n = 2048 545 and 456, 4096 2730 and
+# 2440, 512 26.2 and 24.5, 100 3.4 and 3.4; float32: 4096 1245 and 1160, equal up to 1024
 CPU_WIDE_PRODUCTS = replace(CPU_PRODUCTS, vector_bytes=64)
 
 GPU = ReducePolicy(
@@ -76,10 +76,10 @@ TINY_CPU = ReducePolicy(
     min_split=8,
     short=3,
     widen=True,
-    abreast=2,
-    ahead_bytes=64,
+    rows_per_item=2,
+    prefetch_bytes=64,
 )
-TINY_CPU_PRODUCTS = replace(TINY_CPU, abreast=3, block_products=2)
+TINY_CPU_PRODUCTS = replace(TINY_CPU, rows_per_item=3, block_products=2)
 
 TINY_GPU = ReducePolicy(
     vector_bytes=8,

@@ -116,7 +116,7 @@ NVIDIA = replace(
     stencil=stencil.NVIDIA,
 )
 
-# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+# Policies so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = Policies(
     name="tiny-cpu",
     measured="for tests: not tuned",
@@ -200,17 +200,16 @@ TINY_FENCED = replace(
     stencil=stencil.TINY_FENCED,
 )
 
-# As TINY_GPU, but that warps multiply float64, by instructions that are emulated.
+# TINY_GPU with emulated instructions by which warps multiply float64.
 TINY_WARPS = replace(TINY_GPU, name="tiny-warps", matmul=matmul.TINY_WARPS)
 TINY_STAGES = replace(TINY_GPU, name="tiny-stages", matmul=matmul.TINY_STAGES)
 
-# Which row a device has: that of the first line with its kind and a part of its vendor's name; '' is any.
-SERVED = (
+# (kind, part of the vendor's name, row): a device has the row of the first line that matches; '' matches all.
+DEVICE_ROWS = (
     ("cpu", "", CPU),
     ("", "nvidia", NVIDIA),
     ("", "", GPU),
 )
 
-ROWS = {
-    row.name: row for row in (*(row for *_, row in SERVED), TINY_CPU, TINY_GPU, TINY_FENCED, TINY_WARPS, TINY_STAGES)
-}
+_TEST_ROWS = (TINY_CPU, TINY_GPU, TINY_FENCED, TINY_WARPS, TINY_STAGES)
+ROWS = {row.name: row for row in (*(row for *_, row in DEVICE_ROWS), *_TEST_ROWS)}

@@ -1,6 +1,6 @@
-"""What `python -m clarray tune` tries: per algorithm and kind of row, fields of its policy and their values.
+"""Search spaces of `python -m clarray tune`: per algorithm and kind of row, fields of its policy and their values.
 
-Only fields that change how fast an answer comes are here, never those that a template relies on.
+Only fields that change the speed are here, never fields that a template relies on.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from clarray._engine.algorithms.matmul.policy_tensor import LARGE
 from clarray._engine.tuning.policy import Policies
 
-__all__ = ["ALGORITHMS", "kind_of", "search_space"]
+__all__ = ["ALGORITHMS", "row_kind", "search_space"]
 
 Space = Mapping[str, tuple[Any, ...]]
 _K = 1024
 
 ALGORITHMS = tuple(f.name for f in fields(Policies) if str(f.type).endswith("Policy"))
 
-_GPU_REDUCE: Space = {  # also of sums of products, which GPUs shape as others
+_GPU_REDUCE: Space = {  # also for sums of products
     "work_group": (128, 256, 512),
     "groups_per_unit": (4, 8, 16),
     "loads": (4, 8, 16),
@@ -59,8 +59,8 @@ _SPACES: dict[str, dict[str, Space]] = {
             "vector_bytes": (32, 64),
             "loads": (2, 4, 8),
             "column_loads": (4, 8, 16),
-            "abreast": (2, 4, 8),
-            "ahead_bytes": (0, 4 * _K, 8 * _K, 16 * _K),
+            "rows_per_item": (2, 4, 8),
+            "prefetch_bytes": (0, 4 * _K, 8 * _K, 16 * _K),
             "strip": (64, 256, 1024),
             "min_split": (64 * _K, 256 * _K, 1024 * _K),
             "inline_bytes": (512 * _K, 2048 * _K, 8192 * _K),
@@ -152,13 +152,13 @@ _SPACES: dict[str, dict[str, Space]] = {
 }
 
 
-def kind_of(row: Policies) -> str:
-    """Which of an algorithm's spaces a row belongs to."""
+def row_kind(row: Policies) -> str:
+    """Return the kind of a row, the key of its search spaces."""
     return "cpu" if row.elementwise.chunked else "gpu"
 
 
 def search_space(algorithm: str, kind: str) -> dict[str, tuple[Any, ...]]:
-    """Fields of an algorithm's policy and the values to try, for rows of a kind.
+    """Return the fields of an algorithm's policy and the values to try, for rows of a kind.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What tuning found on a device, as plain values that are kept as JSON, and what they make of a row."""
+"""Results of tuning a device, stored as JSON, and their application to a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from clarray._engine.tuning.policy import Policies
-from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.search_space import ALGORITHMS, row_kind, search_space
 from clarray._engine.values import dataclass
 
 __all__ = ["Tuned"]
@@ -24,13 +24,13 @@ class Tuned:
     device : str
         Identity of the device and its driver.
     row : str
-        The shipped row it starts from.
+        Name of the shipped row that it changes.
     date : str
-        When it was measured, YYYY-MM-DD.
+        Date of the measurement, YYYY-MM-DD.
     measured : str
-        What was gained.
+        The measured gain.
     changes : mapping of str to mapping
-        Per algorithm, the fields that differ from the row's.
+        Per algorithm, the fields with other values than the row's.
     """
 
     device: str
@@ -40,15 +40,15 @@ class Tuned:
     changes: Mapping[str, Mapping[str, Any]]
 
     def to_json(self) -> dict[str, object]:
-        """Plain values, with the format they are in."""
+        """Return plain values, with the number of their format."""
         return {"format": FORMAT, **asdict(self)}
 
     @staticmethod
-    def from_json(found: object, device: str) -> Tuned | None:
-        """What was stored; None where that is nothing, of another device or format, or no such thing."""
-        if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("device") != device:
+    def from_json(stored: object, device: str) -> Tuned | None:
+        """Return the stored result; None if it is absent, invalid, or of another device or format."""
+        if not isinstance(stored, dict) or stored.get("format") != FORMAT or stored.get("device") != device:
             return None
-        row, date, measured, changes = (found.get(name) for name in ("row", "date", "measured", "changes"))
+        row, date, measured, changes = (stored.get(name) for name in ("row", "date", "measured", "changes"))
         if not (isinstance(row, str) and isinstance(date, str) and isinstance(measured, str)):
             return None
         if not isinstance(changes, dict) or not all(isinstance(c, dict) for c in changes.values()):
@@ -56,22 +56,22 @@ class Tuned:
         return Tuned(device, row, date, measured, changes)
 
     def apply(self, row: Policies) -> Policies:
-        """The row with what was found; as it is where the two do not belong together.
+        """Return the row with the tuned fields; the row itself if the result is of another row.
 
-        Only values that tuning tries itself are taken, whatever a file says: those are known to be sound.
+        Only values of the search space are valid, whatever a file contains: kernels are tested with these.
         """
         if row.name != self.row:
             return row
-        made: dict[str, Any] = {}
+        policies: dict[str, Any] = {}
         for algorithm, changes in self.changes.items():
             if algorithm not in ALGORITHMS:
                 return row
-            space = search_space(algorithm, kind_of(row))
+            space = search_space(algorithm, row_kind(row))
             for name, value in changes.items():
                 if not hasattr(getattr(row, algorithm), name):
                     return row
                 if not any(type(value) is type(v) and value == v for v in space.get(name, ())):
                     return row
-            made[algorithm] = replace(getattr(row, algorithm), **changes)
+            policies[algorithm] = replace(getattr(row, algorithm), **changes)
         measured = f"{row.measured}; here: {self.measured}" if self.measured else row.measured
-        return replace(row, measured=measured, source=f"tuned on {self.date}", **made)
+        return replace(row, measured=measured, source=f"tuned on {self.date}", **policies)

@@ -22,7 +22,7 @@ from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, current_device
 from clarray._engine.tuning import Tuned, select
 from clarray._engine.tuning.rows import ROWS
-from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.search_space import ALGORITHMS, row_kind, search_space
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_every_workload_runs_and_repeats(device: Device, algorithm: str) -> None
 def test_every_value_that_is_tried_gives_the_same_answers(device: Device, algorithm: str) -> None:
     row = select(device.capabilities)
     bench = tuning.Bench(device, row, algorithm, 5000, 1, lambda: 0.0, workloads(algorithm))
-    for field, values in search_space(algorithm, kind_of(row)).items():
+    for field, values in search_space(algorithm, row_kind(row)).items():
         for value in values:
             assert bench.is_exact(replace(getattr(row, algorithm), **{field: value})), (field, value)
 

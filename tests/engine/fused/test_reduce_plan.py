@@ -229,7 +229,7 @@ def test_rows_abreast_are_all_somebodys(outputs, length, row):
     lanes = lanes_for(space.form, outputs, length, length, 4, policy)
     divided = split(space, space.form, 4, lanes, 1, policy.loads, policy, 2, False, 1 << 60)
     rows = rows_abreast(space, divided, 4, policy)
-    assert rows in (1, policy.abreast)
+    assert rows in (1, policy.rows_per_item)
     if rows > 1:
         found = tasks_abreast(divided, rows)
         assert divided.parts == 1

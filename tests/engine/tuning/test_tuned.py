@@ -9,7 +9,7 @@ import pytest
 
 from clarray._engine.tuning import Tuned, select
 from clarray._engine.tuning.rows import CPU, NVIDIA, ROWS
-from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.search_space import ALGORITHMS, row_kind, search_space
 from clarray._engine.tuning.selection import SHARED_FROM
 
 DEVICE = "a device, driver 1"
@@ -122,7 +122,7 @@ def test_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_search_space_names_fields_of_the_policy(algorithm: str, row: Any) -> None:
     policy = getattr(row, algorithm)
     known = {f.name: getattr(policy, f.name) for f in fields(policy)}
-    for name, values in search_space(algorithm, kind_of(row)).items():
+    for name, values in search_space(algorithm, row_kind(row)).items():
         assert name in known
         assert all(type(v) is type(known[name]) for v in values)
         assert len(set(values)) == len(values)

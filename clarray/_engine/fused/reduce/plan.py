@@ -210,8 +210,8 @@ def rows_abreast(space: ReduceSpace, divided: Split, vector: int, policy: Reduce
     """How many rows a work-item goes along at once: several, where there are enough of them for all."""
     if space.form != ROWS or divided.parts > 1 or policy.work_group > 1 or not space.reduced or not space.kept:
         return 1
-    enough = divided.blocks >= policy.abreast * divided.groups
-    return policy.abreast if enough and space.reduced[-1] >= vector else 1
+    enough = divided.blocks >= policy.rows_per_item * divided.groups
+    return policy.rows_per_item if enough and space.reduced[-1] >= vector else 1
 
 
 def tasks_abreast(divided: Split, rows: int) -> Split:
