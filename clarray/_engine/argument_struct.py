@@ -1,4 +1,4 @@
-"""How numbers lie in the structure that a kernel takes them in: the widest first, so that nothing lies between them."""
+"""The argument struct of a kernel: its scalar arguments, the widest first, so that the struct has no padding."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-TOGETHER = "."  # before the type of an argument that is in the structure
+IN_STRUCT = "."  # prefix of the type of an argument in the struct
 
 
-def in_order(kinds: Sequence[str]) -> list[int]:
-    """Give the numbers' places in the arguments, as they follow each other in the structure.
+def struct_order(kinds: Sequence[str]) -> list[int]:
+    """Return the positions of the scalar arguments, in the order of the struct's fields.
 
     Examples
     --------
-    >>> in_order(["int32", "int64", "uint8", "float32"])
+    >>> struct_order(["int32", "int64", "uint8", "float32"])
     [1, 0, 3, 2]
     """
     return sorted(range(len(kinds)), key=lambda k: -np.dtype(kinds[k]).itemsize)
 
 
-def layout(kinds: Sequence[str]) -> np.dtype:
-    """Give the structure of such numbers, as a compiler lays it out; a field is called as its place among them.
+def struct_dtype(kinds: Sequence[str]) -> np.dtype:
+    """Return the struct of arguments of these types, in C's layout. A field is named by its argument's position.
 
     Examples
     --------
-    >>> layout(["int32", "int64"]).itemsize
+    >>> struct_dtype(["int32", "int64"]).itemsize
     16
     """
-    return np.dtype([(str(k), kinds[k]) for k in in_order(kinds)], align=True)
+    return np.dtype([(str(k), kinds[k]) for k in struct_order(kinds)], align=True)

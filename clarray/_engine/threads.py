@@ -1,6 +1,6 @@
-"""Threads with a stack of known size, and what has to run in one.
+"""Threads with a large stack, and functions that need one.
 
-A thread of the user's may have any stack: `threading.stack_size` allows 32 KiB. Compilers need megabytes.
+The user's threads may have any stack: `threading.stack_size` allows 32 KiB. Compilers need megabytes.
 """
 
 from __future__ import annotations
@@ -18,42 +18,44 @@ from clarray._engine.speedups import core
 __all__ = ["collector_off", "import_whole", "on_large_stack", "start", "without_collector"]
 
 Value = TypeVar("Value")
-_STACK_BYTES = 16 << 20  # of address space; pages that are never touched cost nothing
+_STACK_BYTES = 16 << 20  # of address space; untouched pages take no memory
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread with a stack that compilers can work on.
+    """Start a thread with a large stack for compilers, and wait until it has begun.
 
-    The garbage collector rests until the thread has begun, for which this waits: what it runs in the thread may need a
-    lock that the caller holds.
+    The garbage collector is off until then, as finalizers that it runs in the new thread may need a lock that the
+    caller holds.
 
     Raises
     ------
     RuntimeError
-        No thread can be started, or the interpreter is shutting down. Up to Python 3.11 a thread that is started then
-        never begins, and this would wait for ever: objects that the last garbage collection deletes may compute.
+        No thread can be started, or the interpreter is shutting down. Up to Python 3.11 a thread started during
+        shutdown never begins, and this function would wait forever. Finalizers of the last garbage collection may call
+        it.
     """
     if sys.is_finalizing():
         raise RuntimeError("can't start a new thread at interpreter shutdown")
     with collector_off:
-        before = threading.stack_size(_STACK_BYTES)
+        stack_bytes = threading.stack_size(_STACK_BYTES)
         try:
             thread.start()
         finally:
-            threading.stack_size(before)
+            threading.stack_size(stack_bytes)
 
 
 def on_large_stack(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Return what calls a function on a large stack: itself in the main thread, whose stack the system chooses."""
+    """Return a function that calls `function` on a large stack; in the main thread, `function` itself."""
     if threading.current_thread() is threading.main_thread():
         return function
     return partial(_in_new_thread, function)
 
 
 def _in_new_thread(function: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
-    """Call a function in a thread of its own and wait for it.
+    """Call a function in a new thread and wait for it.
 
-    The garbage collector rests meanwhile: what it runs in that thread may need a lock that the waiting thread holds.
+    The garbage collector is off meanwhile, as finalizers that it runs in that thread may need a lock that the waiting
+    thread holds.
     """
     values: list[Value] = []
     failures: list[BaseException] = []
@@ -74,17 +76,18 @@ def _in_new_thread(function: Callable[..., Value], *args: Any, **kwargs: Any) ->
 
 
 class _Collector:
-    """Keeps the garbage collector off while any thread is in its block.
+    """Context manager that turns the garbage collector off while any thread is in its block.
 
-    For changes of context variables too: while Python 3.11 makes one, the collector may run code that makes another,
-    which frees what the first one reads. From Python 3.12 on the collector runs between two instructions.
+    It also protects changes of context variables: during such a change the collector of Python 3.11 may run code with
+    another change, which frees objects that the first change reads. From Python 3.12 on the collector runs between two
+    instructions.
 
-    The compiled core's is used where it is there: Ctrl-C as `__exit__` begins leaves the collector off here.
+    The native implementation is preferred, because Ctrl-C at the start of this `__exit__` leaves the collector off.
 
     Attributes
     ----------
     blocks : int
-        That have begun and not ended, in all threads.
+        Number of blocks that have begun and not ended, in all threads.
     was_on : bool
         Whether the collector was on before the first of them.
     """
@@ -114,11 +117,11 @@ collector_off: Any = _collector if core is None else core.Collector()
 
 
 def without_collector(function: Callable[..., Value], *args: Any) -> Value:
-    """Call a function while the garbage collector is off; whatever Ctrl-C interrupts, it is on afterwards."""
+    """Call a function while the garbage collector is off. Afterwards it is on again, even after Ctrl-C."""
     if core is not None:
         with collector_off:
             return function(*args)
-    # written out: Python runs no signal handler between these instructions, as it would where `__exit__` begins
+    # written out: Python runs no signal handler between these instructions, but it would at the start of `__exit__`
     off = _collector
     try:
         off.blocks += 1
@@ -133,16 +136,16 @@ def without_collector(function: Callable[..., Value], *args: Any) -> Value:
 
 
 def import_whole(name: str) -> Any:
-    """Import a module, and return only when all of it is there.
+    """Import a module, and return only when the import is complete.
 
-    A signal handler that needs a module whose import it has interrupted would find the half of it. So a thread made for
-    it imports the module, and whoever else needs it meanwhile, handlers included, waits for that thread. These threads
-    work one after another: two that import modules which import each other would each get the half of one.
+    A signal handler that needs a module whose import it has interrupted would get a partly initialized module. So a new
+    thread imports the module, and other callers, handlers included, wait for that thread. These threads run one after
+    another: two threads that import modules which import each other would each get a partly initialized one.
     """
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):
         return module
-    if _is_importing():  # it may hold the lock of a module that the thread would wait for
+    if _is_importing():  # this thread may hold the import lock of a module that the new thread would wait for
         return import_module(name)
     try:
         return _in_new_thread(_import_in_turn, name)
@@ -150,22 +153,22 @@ def import_whole(name: str) -> Any:
         return import_module(name)
 
 
-_turns: list[threading.Event] = []  # of imports that have not ended, the first one's first
+_turns: list[threading.Event] = []  # of unfinished imports, in the order in which they began
 
 
 def _import_in_turn(name: str) -> Any:
     """Import a module after those that other threads are importing.
 
-    The thread itself takes its turn: who waits for the turn of a thread that a signal handler has kept from being
-    started waits for ever.
+    The new thread adds its own turn to the queue. If its creator did, and a signal handler kept the thread from being
+    started, all later imports would wait forever.
     """
     turn = threading.Event()
     _turns.append(turn)
     try:
-        for before in [*_turns]:
-            if before is turn:
+        for earlier in [*_turns]:
+            if earlier is turn:
                 break
-            before.wait()
+            earlier.wait()
         return import_module(name)
     finally:
         turn.set()
@@ -173,7 +176,7 @@ def _import_in_turn(name: str) -> Any:
 
 
 def _is_importing() -> bool:
-    """Whether the calling thread is in the midst of an import."""
+    """Return whether the calling thread is importing a module."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):

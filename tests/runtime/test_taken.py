@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from clarray._engine.argument_struct import TOGETHER, in_order, layout
+from clarray._engine.argument_struct import IN_STRUCT, struct_dtype, struct_order
 from clarray._engine.codegen.arguments import arguments
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.taken import Taken
@@ -59,13 +59,13 @@ def test_a_kernel_gets_its_numbers(device: Device, order: tuple[str, ...], toget
 
 def test_what_is_laid_out_has_no_holes() -> None:
     for kinds in itertools.permutations(("int8", "int64", "int32", "uint16")):
-        assert [kinds[k] for k in in_order(kinds)] == ["int64", "int32", "uint16", "int8"]
-        assert layout(kinds).itemsize == 16
+        assert [kinds[k] for k in struct_order(kinds)] == ["int64", "int32", "uint16", "int8"]
+        assert struct_dtype(kinds).itemsize == 16
 
 
 def test_all_numbers_are_in_the_structure_or_none() -> None:
     with pytest.raises(TypeError, match="some are not"):
-        Taken(["buffer", f"{TOGETHER}int32", "int32"])
+        Taken(["buffer", f"{IN_STRUCT}int32", "int32"])
 
 
 def test_few_numbers_are_given_one_by_one() -> None:

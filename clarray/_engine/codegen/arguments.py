@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clarray._engine.argument_struct import TOGETHER, in_order
+from clarray._engine.argument_struct import IN_STRUCT, struct_order
 
 # Numbers from which on a structure is quicker. PoCL 3.0, microseconds of a statement: each number 0.03, a structure
 # 0.2 to 0.25, since PoCL aligns its copy to the structure's size and the C library takes its slow path. With three
@@ -205,11 +205,11 @@ def arguments(params: Sequence[str], types: Sequence[str], together: bool) -> Ar
     if not together or len(numbers) < _MANY:
         return Arguments("", ", ".join(params), "", tuple(types))
     declared = [param.removeprefix("const ") for param, kind in zip(params, types, strict=True) if kind != "buffer"]
-    members = " ".join(f"{declared[k]};" for k in in_order(numbers))
+    members = " ".join(f"{declared[k]};" for k in struct_order(numbers))
     buffers = [param for param, kind in zip(params, types, strict=True) if kind == "buffer"]
     return Arguments(
         f"typedef struct {{ {members} }} numbers_t;\n",
         ", ".join([*buffers, "const numbers_t numbers"]),
         " ".join(f"const {each} = numbers.{each.split()[-1]};" for each in declared),
-        tuple(kind if kind == "buffer" else TOGETHER + kind for kind in types),
+        tuple(kind if kind == "buffer" else IN_STRUCT + kind for kind in types),
     )

@@ -1,7 +1,6 @@
-"""An expression tree as one C function.
+"""Expression trees as C functions.
 
-The tree is a graph: a node used twice is computed once, and so are two nodes of equal structure on
-equal inputs.
+A node that is used twice is computed once, and so are two nodes of equal structure on equal inputs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from clarray._engine.values import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
-    """One array or index that a kernel reads or writes; the fields are C names and types."""
+    """An array or index that a kernel reads or writes; the fields are C names and types."""
 
     name: str
     dtype: np.dtype
@@ -56,7 +55,7 @@ def operand(
     base: str = "0",
     aligned: bool = False,
 ) -> Operand:
-    """Describe an array of `dtype` to the templates."""
+    """Return the template operand of an array of `dtype`."""
     row = dtype_row(dtype)
     ctype = compute_type(dtype, dialect.width)
     complex_ = row.kind == "c"
@@ -76,7 +75,7 @@ def operand(
 
 
 def parameters(o: Operand, *, const: bool) -> tuple[list[str], list[str]]:
-    """Kernel parameters that place an operand: declarations and argument types."""
+    """Return the kernel parameters of an operand: declarations and argument types."""
     if o.access == COUNT:
         return [], []
     if o.access == "index":
@@ -89,7 +88,7 @@ def parameters(o: Operand, *, const: bool) -> tuple[list[str], list[str]]:
 
 
 def scalar_parameters(name: str, dtype: np.dtype) -> tuple[list[str], list[str], list[str]]:
-    """Parameters of a constant, their argument types, and the lines that make the variable `name`."""
+    """Return the parameters of a constant, their argument types, and the lines that define the variable `name`."""
     row = dtype_row(dtype)
     lane = compute_type(dtype)
     if row.kind == "c":
@@ -113,7 +112,7 @@ class Function:
     name : str
         Name of the function.
     root : Node
-        What it returns.
+        The node whose value it returns.
     slots : mapping of int to str
         Variable name of each input node, by ``id``.
     types : sequence of (str, dtype, bool)
@@ -122,7 +121,7 @@ class Function:
     Raises
     ------
     NodeEvaluated
-        A re-entrant call has computed one of its nodes meanwhile.
+        A re-entrant call has evaluated one of its nodes.
     """
 
     def __init__(
@@ -139,18 +138,18 @@ class Function:
         self._slots = slots
         self._scalar = {n for n, _, s in types if s}
         self._names: dict[int, str] = {}
-        self._equal: dict[tuple, str] = {}
+        self._variables: dict[tuple, str] = {}
         params = [f"const {compute_type(d, 1 if s else dialect.width)} {n}" for n, d, s in types]
-        result = self._emit(root)
+        root_name = self._emit(root)
         out = compute_type(root.dtype, dialect.width)
-        body = "\n".join(f"  {line}" for line in [*self.lines, f"return {result};"])
+        body = "\n".join(f"  {line}" for line in [*self.lines, f"return {root_name};"])
         self.text = f"HELPER {out} {name}({', '.join(params)}) {{\n{body}\n}}\n"
 
     def _emit(self, node: Node) -> str:
-        """Name of the variable that holds `node`."""
-        found = self._names.get(id(node))
-        if found is not None:
-            return found
+        """Emit `node`, and return the name of its variable."""
+        emitted = self._names.get(id(node))
+        if emitted is not None:
+            return emitted
         slot = self._slots.get(id(node))
         if slot is not None:
             ctype = compute_type(node.dtype, self.dialect.width)
@@ -158,46 +157,46 @@ class Function:
             text = f"({ctype})({slot})" if wide else slot
             name = self._assign(str(ctype), text) if wide else slot
         elif node.op is cast_loop(node.dtype):
-            name = self._converted(node.args[0], node.dtype)
+            name = self._emit_converted(node.args[0], node.dtype)
         else:
             loop, operands = node.op, node.args
             if loop is None:
                 raise NodeEvaluated
-            args = [self._converted(a, wanted) for a, wanted in zip(operands, loop.in_dtypes, strict=True)]
+            args = [self._emit_converted(a, dtype) for a, dtype in zip(operands, loop.in_dtypes, strict=True)]
             text = emit(loop, args, self.dialect)
             name = self._assign(str(compute_type(node.dtype, self.dialect.width)), text)
         self._names[id(node)] = name
         return name
 
-    def _converted(self, node: Node, wanted: np.dtype) -> str:
-        """Name of the variable that holds `node` in another dtype.
+    def _emit_converted(self, node: Node, dtype: np.dtype) -> str:
+        """Emit `node` converted to another dtype, and return the name of its variable.
 
-        Conversions below it that change no value are left out, so that equal values have equal sources however they
-        were written: ``x.astype('f8') + d`` and ``x + d`` are one program.
+        Exact conversions below it are omitted, so that equal expressions have equal sources: ``x.astype('f8') + d`` and
+        ``x + d`` are one program.
         """
         while node.args and node.memory is None and node.op is cast_loop(node.dtype):
             inner = node.args[0]
-            lossless = is_exact(inner.dtype, node.dtype) and (inner.dtype.kind in "biu" or wanted.kind in "fc")
-            if not lossless and node.dtype != wanted:
+            lossless = is_exact(inner.dtype, node.dtype) and (inner.dtype.kind in "biu" or dtype.kind in "fc")
+            if not lossless and node.dtype != dtype:
                 break
             node = inner
         name = self._emit(node)
-        if node.dtype == wanted:
+        if node.dtype == dtype:
             return name
-        text = cast(name, node.dtype, wanted, self.dialect)
-        return self._assign(str(compute_type(wanted, self.dialect.width)), text)
+        text = cast(name, node.dtype, dtype, self.dialect)
+        return self._assign(str(compute_type(dtype, self.dialect.width)), text)
 
     def _assign(self, ctype: str, text: str) -> str:
         key = (ctype, text)
-        found = self._equal.get(key)
-        if found is None:
-            found = self._equal[key] = f"t{len(self._equal)}"
-            self.lines.append(f"const {ctype} {found} = {text};")
-        return found
+        name = self._variables.get(key)
+        if name is None:
+            name = self._variables[key] = f"t{len(self._variables)}"
+            self.lines.append(f"const {ctype} {name} = {text};")
+        return name
 
 
 class Inputs:
-    """The distinct inputs of a kernel: what the templates load, and the parameters that name it.
+    """The distinct inputs of a kernel: operands for the templates, and the kernel's parameters.
 
     Parameters
     ----------
@@ -207,7 +206,7 @@ class Inputs:
         ``'const'`` or the access class of each.
     dialect : Dialect
     base : bool
-        Whether each operand has an offset variable of its own (strided loops).
+        Whether each operand has its own offset variable (strided loops).
     aligned : bool
         Whether contiguous operands may be loaded by aligned vectors.
     prefix : str
@@ -239,8 +238,8 @@ class Inputs:
                 params, kinds, lines = scalar_parameters(name, node.dtype)
                 self.prepare += lines
             else:
-                at = f"{name}b" if base else "0"
-                o = operand(name, node.dtype, access, dialect, base=at, aligned=aligned)
+                base_name = f"{name}b" if base else "0"
+                o = operand(name, node.dtype, access, dialect, base=base_name, aligned=aligned)
                 self.operands.append(o)
                 params, kinds = parameters(o, const=True)
             self.params += params
@@ -248,7 +247,7 @@ class Inputs:
 
 
 class Call:
-    """A tree over some `Inputs`, as a C function and the calls to it."""
+    """A tree over `Inputs` as a C function, and the text of its calls."""
 
     def __init__(self, name: str, root: Node, inputs: Inputs) -> None:
         self.name = name
@@ -256,13 +255,13 @@ class Call:
         self.text = Function(name, root, inputs.slots, inputs.types, inputs.dialect).text
 
     def call(self, part: int | str, tag: str = "") -> str:
-        """The call that computes part `part` from the variables loaded under `tag`."""
+        """Return the call that computes part `part` from the variables with the suffix `tag`."""
         names = [n if scalar else f"{n}{tag}_{part}" for n, _, scalar in self._types]
         return f"{self.name}({', '.join(names)})"
 
 
 def converted(value: Node, dtype: np.dtype) -> Node:
-    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
+    """Return `value` converted to another dtype, for one kernel only: the conversion is not a reader of `value`."""
     if value.dtype == dtype:
         return value
     return Node(

@@ -1,4 +1,4 @@
-"""Strict rendering of the kernel templates, and the frame every source has."""
+"""Strict rendering of the kernel templates, and the preamble of every source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Source(NamedTuple):
 
 
 def make_dialect(capabilities: Capabilities, width: int) -> Dialect:
-    """The dialect of a device's compiler at a vector width."""
+    """Return the dialect of a device's compiler at a vector width."""
     return Dialect(
         width=width,
         clang=capabilities.clang_builtins,
@@ -45,7 +45,7 @@ def render(name: str, /, **context: Any) -> str:
     Raises
     ------
     RuntimeError
-        A name the template uses is missing; the message shows the template's line and the names given.
+        The template uses an undefined name. The message has the template's line and the names of the arguments.
     """
     try:
         text = template(name).render(**context)
@@ -58,14 +58,14 @@ def render(name: str, /, **context: Any) -> str:
 
 
 def _interrupt_within(error: BaseException | None) -> BaseException | None:
-    """The interrupt that an error has come of: the code of templates tidies up what it has not got to, and fails."""
+    """Return the interrupt that caused an error, as the cleanup in compiled templates fails after an interrupt."""
     while error is not None and isinstance(error, Exception):
         error = error.__context__
     return error
 
 
 def source(body: str, dialect: Dialect, attribute: str) -> str:
-    """Put the preamble, the user's functions and the helpers that `body` calls before it."""
+    """Return the source of `body` with the preamble, the user's functions and the helpers that it calls."""
     users = functions_in(body, dialect)
     if users:
         body = users + body
@@ -81,7 +81,7 @@ def source(body: str, dialect: Dialect, attribute: str) -> str:
 
 
 def _numbered(text: str) -> str:
-    """Let compilers count clarray's own lines from the start of the text again after each ``#line @``."""
+    """Replace each ``#line @`` so that compilers number clarray's own lines from the start of the text."""
     return "\n".join(
         f'#line {number + 1} "clarray"' if line == "#line @" else line
         for number, line in enumerate(text.split("\n"), 1)

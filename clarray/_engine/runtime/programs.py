@@ -39,7 +39,7 @@ from clarray._engine.threads import on_large_stack
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
 
-ArgType = str  # 'buffer', or the name of a NumPy scalar type; TOGETHER before it where it is in the last argument
+ArgType = str  # 'buffer', or the name of a NumPy scalar type; IN_STRUCT before it where it is in the last argument
 
 _PATIENCE_SECONDS = 2.0  # for another thread that makes a program
 _SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process

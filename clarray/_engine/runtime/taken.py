@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.argument_struct import TOGETHER, layout
+from clarray._engine.argument_struct import IN_STRUCT, struct_dtype
 
 # How the compiled core is told the type of an argument; it leaves those marked '?' to pyopencl.
 _CODES = {
@@ -39,8 +39,8 @@ class Taken:
     Parameters
     ----------
     types : sequence of str
-        'buffer', or the name of a NumPy scalar type, and `TOGETHER` before it where it is in the structure: all numbers
-        are, or none.
+        'buffer', or the name of a NumPy scalar type, and `IN_STRUCT` before it where it is in the structure: all
+        numbers are, or none.
 
     Attributes
     ----------
@@ -54,16 +54,16 @@ class Taken:
     """
 
     def __init__(self, types: Sequence[str]) -> None:
-        kinds = [kind.removeprefix(TOGETHER) for kind in types]
-        self._inside = [k for k, kind in enumerate(types) if kind.startswith(TOGETHER)]
-        self._alone = [k for k, kind in enumerate(types) if not kind.startswith(TOGETHER)]
+        kinds = [kind.removeprefix(IN_STRUCT) for kind in types]
+        self._inside = [k for k, kind in enumerate(types) if kind.startswith(IN_STRUCT)]
+        self._alone = [k for k, kind in enumerate(types) if not kind.startswith(IN_STRUCT)]
         self.codes = "".join([_CODES.get(kind, "?") for kind in kinds]).encode()
         self.dtypes: list[np.dtype | None] = [None if kinds[k] == "buffer" else np.dtype(kinds[k]) for k in self._alone]
         self.places = b""
         if self._inside:
             if any(self.dtypes):
                 raise TypeError(f"some numbers are in a structure and some are not: {', '.join(types)}")
-            self._structure = layout([kinds[k] for k in self._inside])
+            self._structure = struct_dtype([kinds[k] for k in self._inside])
             self.dtypes.append(self._structure)
             self.places = self._places(len(types))
 

@@ -26,7 +26,11 @@ SHARED_FROM = {
     "stencil": 1 << 16,
     "compact": 1 << 17,
 }
-AWAITED = ("reduce", "compact", "histogram")  # their results are mostly numbers and sizes, which programs read at once
+AWAITED_ALGORITHMS = (
+    "reduce",
+    "compact",
+    "histogram",
+)  # their results are mostly numbers and sizes, which programs read at once
 
 
 def select(capabilities: Capabilities, tuned: Tuned | None = None) -> Policies:
@@ -76,6 +80,6 @@ def _with_slow_threads(row: Policies, wake_time: float) -> Policies:
     factor = min(int(wake_time / ASSUMED_WAKE_TIME), MOST_INLINE_FACTOR)
     if factor <= 1:
         return row
-    policies = {name: getattr(row, name) for name in AWAITED}
+    policies = {name: getattr(row, name) for name in AWAITED_ALGORITHMS}
     changed = {name: replace(policy, inline_bytes=factor * policy.inline_bytes) for name, policy in policies.items()}
     return replace(row, **changed)
