@@ -14,7 +14,7 @@ import clarray._engine.fused.compact.launch_program
 import clarray._engine.fused.elementwise.launch_program
 import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - imported for the compiled core
-from clarray._engine.expr.bounds import bounds_of, record_range, record_subset_range
+from clarray._engine.expr.bounds import record_range, record_subset_range, value_bounds
 from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
 from clarray._engine.expr.node import (
     COMPRESS,
@@ -88,7 +88,7 @@ def evaluate(node: Node) -> Node:
         if node.op is CONST:
             _write_constant(node, device)
             return node
-        bounds = bounds_of(node) if node.op is INDEX else None
+        bounds = value_bounds(node) if node.op is INDEX else None
         memory, strides, in_order = _compute(kernel_cache_of(device), node, flags)
         become_memory(node, memory, strides, in_order)
         if bounds is not None:
@@ -200,7 +200,7 @@ def positions(mask: Node) -> Node:
 
 def evaluate_with_range(node: Node) -> Node:
     """Evaluate a node of integers and record the bounds that follow from its operations."""
-    bounds = bounds_of(node)
+    bounds = value_bounds(node)
     evaluate(node)
     if bounds is not None:
         record_range(node, *bounds)

@@ -20,7 +20,7 @@ from clarray._engine.ops.ufuncs import Loop, clip_ufunc
 __all__ = [
     "ValueRange",
     "are_distinct",
-    "bounds_of",
+    "value_bounds",
     "is_recorded_out_of_bounds",
     "record_count",
     "record_out_of_bounds",
@@ -141,7 +141,7 @@ def record_subset_range(leaf: Node, source: Node, distinct: bool = False) -> Non
     """Record for `leaf` the bounds of `source`, of which it has some elements; with `distinct`, none of them twice."""
     if leaf.dtype.kind not in "iu":
         return
-    bounds = bounds_of(source)
+    bounds = value_bounds(source)
     if bounds is not None:
         value_range = recorded_range(source)
         record_range(leaf, *bounds, value_range.distinct if distinct and value_range is not None else None)
@@ -158,7 +158,7 @@ def are_distinct(leaf: Node, extent: int) -> bool | None:
 # Bounds -------------------------------------------------------------------------------------------
 
 
-def bounds_of(node: Node) -> Bounds | None:
+def value_bounds(node: Node) -> Bounds | None:
     """Return inclusive bounds of a node's integers; None if its dtype is not an integer or a bool."""
     limits = _LIMITS.get(node.dtype.char)
     if limits is None:
@@ -185,12 +185,12 @@ def _pending_bounds(node: Node) -> Bounds | None:
         return None
     rule = _RULES.get(op.ufunc)
     if rule is not None:
-        operands = [_converted_bounds(bounds_of(a), dtype) for a, dtype in zip(node.args, op.in_dtypes, strict=True)]
+        operands = [_converted_bounds(value_bounds(a), dtype) for a, dtype in zip(node.args, op.in_dtypes, strict=True)]
         return None if None in operands else rule(*operands)
     if op is cast_loop(node.dtype):
-        return bounds_of(node.args[0])
+        return value_bounds(node.args[0])
     if op is select_loop(node.dtype):
-        a, b = (_converted_bounds(bounds_of(x), node.dtype) for x in node.args[1:])
+        a, b = (_converted_bounds(value_bounds(x), node.dtype) for x in node.args[1:])
         return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
     return None
 

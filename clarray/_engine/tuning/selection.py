@@ -26,11 +26,8 @@ SHARED_FROM = {
     "stencil": 1 << 16,
     "compact": 1 << 17,
 }
-AWAITED_ALGORITHMS = (
-    "reduce",
-    "compact",
-    "histogram",
-)  # their results are mostly numbers and sizes, which programs read at once
+# their results are mostly numbers and sizes, which programs read at once
+AWAITED_ALGORITHMS = ("reduce", "compact", "histogram")
 
 
 def select(capabilities: Capabilities, tuned: Tuned | None = None) -> Policies:

@@ -16,7 +16,7 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import axis_number
-from clarray._engine.expr.bounds import bounds_of
+from clarray._engine.expr.bounds import value_bounds
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
 from clarray._engine.speedups import recorded
@@ -420,7 +420,7 @@ def _check_sorter(sorter: Any, array: DeviceArray) -> Node:
         raise ValueError("sorter.size must equal a.size")
     order64 = order if order.dtype == _INT64 else order.astype(_INT64)
     order64.evaluate()
-    bounds = bounds_of(order64._node)
+    bounds = value_bounds(order64._node)
     assert bounds is not None
     in_bounds = bounds[0] >= 0 and bounds[1] < array.size
     if order64.size and not in_bounds and (int(order64.min()) < 0 or int(order64.max()) >= array.size):

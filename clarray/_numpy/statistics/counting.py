@@ -15,7 +15,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import c_integer
-from clarray._engine.expr.bounds import bounds_of
+from clarray._engine.expr.bounds import value_bounds
 from clarray._engine.expr.node import contiguous_leaf
 from clarray._engine.expr.view import as_count
 from clarray._engine.launch.kernel_cache import kernel_cache_of
@@ -85,7 +85,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
 
 def _bincount(array: DeviceArray, weights: DeviceArray | None, min_bins: int, device: Device) -> DeviceArray:
     with device.lock:  # no other thread evaluates the array while its bounds are read
-        low, high = bounds_of(array._node) or (0, 1)
+        low, high = value_bounds(array._node) or (0, 1)
     largest = high if low >= 0 else int(np.iinfo(array.dtype).max)
     bins = max(min_bins, first_guess(array.size, largest, kernel_cache_of(device).policies.histogram))
     weight_node = weights._node if weights is not None else None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.expr.bounds import bounds_of, recorded_range
+from clarray._engine.expr.bounds import recorded_range, value_bounds
 
 from ..conftest import check_same, policy_in_force
 
@@ -267,7 +267,7 @@ def test_bounds_hold(rule: str) -> None:
             if isinstance(b, clarray.DeviceArray) and b.shape != a.shape:
                 continue
             found = RULES[rule](a, b)
-            bounds = bounds_of(found._node)
+            bounds = value_bounds(found._node)
             assert bounds is not None
             host = clarray.asnumpy(found).astype(object)
             assert bounds[0] <= host.min()

@@ -23,11 +23,11 @@ from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.bounds import (
     are_distinct,
-    bounds_of,
     is_recorded_out_of_bounds,
     record_out_of_bounds,
     record_range,
     record_subset_range,
+    value_bounds,
 )
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure, memory_of, replanned
 from clarray._engine.expr.view import View
@@ -190,7 +190,7 @@ def _judged(cache: KernelCache, named: IndexSelection) -> str:
         else:
             mode = "seen"
     if numbers.memory is None and (numbers.flags or numbers.readers):
-        bounds = bounds_of(numbers)  # what it is made of may not be known later
+        bounds = value_bounds(numbers)  # what it is made of may not be known later
         materialize_shared(numbers)
         if bounds is not None and numbers.memory is not None:
             record_range(numbers, *bounds)
@@ -204,7 +204,7 @@ def _looked_at(named: IndexSelection) -> tuple[tuple[Node, int], ...]:
 
 def _is_inside(numbers: Node, extent: int) -> bool:
     """Whether numbers are known to be in bounds of an axis."""
-    bounds = bounds_of(numbers)
+    bounds = value_bounds(numbers)
     return bounds is not None and -extent <= bounds[0] and bounds[1] < extent
 
 
