@@ -65,7 +65,7 @@ bool CallSignature::add_fact(PyObject* fact) {
     return add_sequence(fact, '(');
 }
 
-// Add what `fact_of` in clarray._engine.expr.bounds looks at.
+// Add what `recorded_range` in clarray._engine.expr.bounds looks at.
 bool CallSignature::add_facts(PyObject* leaf, PyObject* facts) {
     PyObject* letter = letter_of(node.dtype.of(leaf));
     Ref place = letter ? Ref::steal(PyTuple_Pack(4, node.offset.of(leaf), node.shape.of(leaf), node.strides.of(leaf), letter)) : Ref();
