@@ -54,7 +54,7 @@ def install() -> None:
     import clarray
     from clarray._api import small_functions
     from clarray._core import small_calls, small_indexing
-    from clarray._engine.launch import first_calls
+    from clarray._engine.launch import host_tier
     from clarray._numpy.products import gufuncs, products
 
     ours: dict[int, Function] = {}
@@ -67,7 +67,7 @@ def install() -> None:
         for table, home in ((small_functions.WRITES, clarray), (small_functions.WRITING_METHODS, clarray.DeviceArray))
         for name, entry in table.items()
     }
-    first_calls.OnHost.run = _checked_first_call(first_calls.OnHost.run)  # type: ignore[method-assign]
+    host_tier.OnHost.run = _checked_first_call(host_tier.OnHost.run)  # type: ignore[method-assign]
     small_calls._try_on_host = _checked_call(small_calls._try_on_host, ours)
     small_calls._try_write = _checked_write(small_calls._try_write, writes)
     small_indexing.picked = _checked_getitem(small_indexing.picked)
@@ -204,7 +204,7 @@ def _checked_setitem(original: Function) -> Function:
 
 def _compared_write(target: Any, original: Callable[[], bool], name: str, function: Function, *args: Any) -> bool:
     from clarray._core.small_operands import window
-    from clarray._engine.launch.first_calls import setting
+    from clarray._engine.launch.host_tier import setting
 
     if _is_off() or not setting.on:
         return original()
@@ -238,7 +238,7 @@ def _overlaps(elements: np.ndarray, operand: Any) -> bool:
 
 def _by_kernels(name: str, value: Any, function: Function, *args: Any, **kwargs: Any) -> None:
     """Call a function without small calls and first calls, and compare its result."""
-    from clarray._engine.launch.first_calls import kernels_only
+    from clarray._engine.launch.host_tier import kernels_only
 
     _inside.kernels = True
     try:

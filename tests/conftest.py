@@ -80,7 +80,7 @@ def kernels_alone(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("kernels_alone") is None:
         yield
         return
-    from clarray._engine.launch.first_calls import setting
+    from clarray._engine.launch.host_tier import setting
 
     with pytest.MonkeyPatch.context() as patch, both_ways.paused():
         patch.setattr(setting, "on", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clarray._api.doctor.system import versions
 from clarray._core.host_policy import SETTINGS, config
 from clarray._engine.evaluate import kernel_cache_of
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.launch.tuned_files import place_of
 from clarray._engine.runtime import Device, current_device, describe_devices
 from clarray._engine.runtime.limits import in_units

@@ -28,7 +28,7 @@ from clarray._engine.expr.transform_epilogue import find_transform_epilogue
 from clarray._engine.fused.compact.launch_program import plan_selection
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce.launch_program import plan_reduction
-from clarray._engine.launch import first_calls
+from clarray._engine.launch import host_tier
 from clarray._engine.launch.capture import capture_call
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.monoids import Reduction
@@ -96,7 +96,7 @@ class NativeInterface(NamedTuple):
     plan_reduction: Function = plan_reduction
     plan_selection: Function = plan_selection
     capture_call: Function = capture_call
-    host_tier: Any = first_calls.setting
+    host_tier: Any = host_tier.setting
 
     # Public functions
     plain_reduction: Function = plain_reduction

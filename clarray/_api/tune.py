@@ -23,7 +23,7 @@ import numpy as np
 from clarray._api.tune_workloads import Workload, workloads
 from clarray._core.conversion import asnumpy
 from clarray._engine.evaluate import kernel_cache_of
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, use_device
 from clarray._engine.runtime.cache import cache_refusal, chosen_folder

@@ -40,7 +40,7 @@ from clarray._core.small_operands import (
     supports_small_calls,
 )
 from clarray._core.writes import with_device_lock
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, current_device
 from clarray._engine.runtime.capture import is_for_kernels

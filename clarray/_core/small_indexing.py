@@ -23,7 +23,7 @@ from clarray._core.small_operands import (
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.capture import is_for_kernels
 

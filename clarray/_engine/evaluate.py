@@ -38,9 +38,9 @@ from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue
-from clarray._engine.fused.reduce.launch_first import reduction_passes
+from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.first_calls import OnHost
+from clarray._engine.launch.host_tier import OnHost
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Simplify, Transform

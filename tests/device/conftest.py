@@ -14,7 +14,7 @@ import pytest
 
 import clarray
 from clarray._engine.evaluate import kernel_cache_of
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.rows import ROWS

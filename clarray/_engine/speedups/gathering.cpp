@@ -69,7 +69,7 @@ bool lay_out(Gathering& g, long long itemsize) {
     return named > 0 && follow > 0 && named <= MOST / follow;
 }
 
-// Whether anything is computed without kernels: see clarray._engine.launch.first_calls.
+// Whether anything is computed without kernels: see clarray._engine.launch.host_tier.
 bool are_first_calls_on() {
     static PyObject* const on = PyUnicode_InternFromString("on");
     return Ref::steal(PyObject_GetAttr(python.host_tier, on)).get() == Py_True;

@@ -32,7 +32,7 @@ STATEMENTS = [
 @pytest.mark.parametrize("statement", STATEMENTS)
 @pytest.mark.parametrize("on", [True, False], ids=["first calls", "kernels"])
 def test_a_part_is_computed_meanwhile(statement: str, on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from clarray._engine.launch.first_calls import setting
+    from clarray._engine.launch.host_tier import setting
 
     monkeypatch.setattr(setting, "on", on)
     cache = kernel_cache_of(current_device())

@@ -12,7 +12,7 @@ import pytest
 import clarray
 from clarray._engine import speedups
 from clarray._engine.evaluate import evaluate
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import Device, current_device
 
 from ..conftest import assert_same

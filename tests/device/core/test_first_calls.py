@@ -19,7 +19,7 @@ import pytest
 import clarray
 from clarray import DeviceArray
 from clarray._engine.expr.host_value import Undefined, host_value, is_host_exact_tree
-from clarray._engine.launch.first_calls import MOST_ELEMENTS, Awaited, kernels_only, setting
+from clarray._engine.launch.host_tier import MOST_ELEMENTS, Awaited, kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import integer_range, is_host_exact, is_host_exact_cast
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -317,7 +317,7 @@ def test_one_call_that_waits_for_the_machine_is_not_often(first_calls: Any, monk
         time.sleep(0.01)
         return host_value(root)
 
-    monkeypatch.setattr("clarray._engine.launch.first_calls.host_value", slow)
+    monkeypatch.setattr("clarray._engine.launch.host_tier.host_value", slow)
     monkeypatch.setattr(Awaited, "look_after", lambda *given: looked.append(given))
     x = clarray.asarray(np.arange(10))
     (x * 3 - 2).evaluate()
@@ -417,7 +417,7 @@ START = """
 import os, sys, threading, time
 import numpy as np
 import clarray
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import compiling
 setting.compile_after = 0.0
 x = clarray.array(np.arange(5, dtype=np.float32))

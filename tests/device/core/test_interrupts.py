@@ -28,7 +28,7 @@ import pytest
 
 import clarray
 from clarray._engine.expr.node import graph_lock
-from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.runtime import current_device, quiet
 from clarray._engine.runtime.profiling import state

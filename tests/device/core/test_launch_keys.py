@@ -12,7 +12,7 @@ import pytest
 
 import clarray
 from clarray._engine.fused.elementwise.launch import _prepare_strided as prepare_strided
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.speedups import core

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.runtime import Device, Kernel, current_device
 from clarray._engine.runtime.backends.pocl import machine_code
 from clarray._engine.runtime.capabilities import trials
@@ -162,7 +162,7 @@ def test_programs_are_released_while_kernels_run(device: Device) -> None:
 
 SCRIPT = """
 import os, sys, clarray, numpy as np
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 setting.on = False
 x = clarray.arange(1 << 17, dtype=np.float64)
 for _ in range(5):

@@ -10,7 +10,7 @@ import pytest
 import clarray
 from clarray._core import small_calls, small_indexing
 from clarray._core.small_operands import supports_small_calls
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import capture, current_device
 from clarray._engine.speedups import core
 

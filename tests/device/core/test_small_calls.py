@@ -13,7 +13,7 @@ import clarray
 from clarray import DeviceArray
 from clarray._api.small_functions import FUNCTIONS, METHODS, WRITES, WRITING_METHODS
 from clarray._core.small_operands import MAX_ELEMENTS, supports_small_calls
-from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.runtime import current_device
 
 from ..conftest import check_same, outcome

@@ -10,7 +10,7 @@ import pytest
 import clarray
 from clarray._api.small_functions import FUNCTIONS
 from clarray._core.small_operands import supports_small_calls
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.runtime import current_device
 
 from ..conftest import outcome

@@ -19,7 +19,7 @@ import pytest
 import clarray
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
-from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.runtime.profiling import state
 from clarray._engine.runtime.quiet import quiet_build
 

@@ -14,7 +14,7 @@ import pytest
 import clarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr.node import index
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import current_device
 from clarray.fft import transforms
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.host_tier import kernels_only
 
 Same = Callable[..., None]
 

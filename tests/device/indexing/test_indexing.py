@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.host_tier import kernels_only
 
 from ..conftest import check_same, policy_changed, policy_in_force
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clarray
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 
 from ..conftest import FEW_DTYPES
 

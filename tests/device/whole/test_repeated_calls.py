@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 
 from ..closeness import skip_without_float64
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, fresh, sample

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 import clarray
-from clarray._engine.launch.first_calls import setting
+from clarray._engine.launch.host_tier import setting
 
 from .test_statements_machine import THOROUGH, Statements, number
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.host_tier import kernels_only
 from tests.torture.points import wrong_points
 from tests.torture.threads import check, outcomes, program_of, run, switching_often
 

@@ -31,7 +31,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node, leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
 from clarray._engine.fused.elementwise.source import elementwise_source
-from clarray._engine.launch.first_calls import Awaited, OnHost, are_used
+from clarray._engine.launch.host_tier import Awaited, OnHost, are_used
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, inline_limit, operands_of, place, place_flat, stride_arguments
 from clarray._engine.runtime import Kernel, Memory

@@ -7,7 +7,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.elementwise.launch import Flat, Strided, flat_kernel, kernel_of, strided_kernel
-from clarray._engine.launch.first_calls import Awaited, setting
+from clarray._engine.launch.host_tier import Awaited, setting
 from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.runtime import Device

@@ -9,7 +9,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
 from clarray._engine.fused.reduce.launch import prepared_for, run_limit
-from clarray._engine.fused.reduce.launch_first import awaited_reduction
+from clarray._engine.fused.reduce.launch_tiered import awaited_reduction
 from clarray._engine.fused.reduce.prepare import EXTENT, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import kernel_cache_of

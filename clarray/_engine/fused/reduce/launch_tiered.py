@@ -1,4 +1,4 @@
-"""First calls of reductions: see `clarray._engine.launch.first_calls`."""
+"""First calls of reductions: see `clarray._engine.launch.host_tier`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clarray._engine.expr.view import Shape
 from clarray._engine.fused.reduce.launch import reduction_launches
 from clarray._engine.fused.reduce.prepare import TASKS
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.first_calls import Awaited, OnHost, are_used, setting
+from clarray._engine.launch.host_tier import Awaited, OnHost, are_used, setting
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Memory
 
