@@ -67,7 +67,7 @@ def install() -> None:
         for table, home in ((small_functions.WRITES, clarray), (small_functions.WRITING_METHODS, clarray.DeviceArray))
         for name, entry in table.items()
     }
-    host_tier.OnHost.run = _checked_first_call(host_tier.OnHost.run)  # type: ignore[method-assign]
+    host_tier.HostLaunch.run = _checked_first_call(host_tier.HostLaunch.run)  # type: ignore[method-assign]
     small_calls._try_on_host = _checked_call(small_calls._try_on_host, ours)
     small_calls._try_write = _checked_write(small_calls._try_write, writes)
     small_indexing.picked = _checked_getitem(small_indexing.picked)

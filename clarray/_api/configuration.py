@@ -6,7 +6,7 @@ from clarray._api.doctor.system import versions
 from clarray._core.host_policy import SETTINGS, config
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.host_tier import setting
-from clarray._engine.launch.tuned_files import place_of
+from clarray._engine.launch.tuned_files import tuned_path
 from clarray._engine.runtime import Device, current_device, describe_devices
 from clarray._engine.runtime.limits import in_units
 from clarray._engine.tuning.search_space import ALGORITHMS
@@ -43,7 +43,7 @@ def show_config(details: bool = False) -> None:
             "memory": used,
             "compiled programs": str(chosen.program_cache.folder),
             "tuning row": f"{policies.name!r}, {policies.source}",
-            "tuning results": str(place_of(chosen)),
+            "tuning results": str(tuned_path(chosen)),
             "small first calls": "by NumPy, of exact values on a CPU" if setting.on else "by kernels",
         }
     )

@@ -24,7 +24,7 @@ from clarray._api.tune_workloads import Workload, workloads
 from clarray._core.conversion import asnumpy
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.host_tier import kernels_only
-from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
+from clarray._engine.launch.tuned_files import forget, load_tuned, store_tuned, tuned_path
 from clarray._engine.runtime import Device, use_device
 from clarray._engine.runtime.cache import cache_refusal, chosen_folder
 from clarray._engine.runtime.progress import Progress
@@ -340,7 +340,7 @@ def _command(device: Device, options: argparse.Namespace) -> int:
     row = select(device.capabilities)
     algorithms = tuple(options.only.split(",")) if options.only else QUICK if options.quick else ALGORITHMS
     if options.dry_run:
-        print(f"{device}: row {row.name!r}, results would go to {place_of(device)}")
+        print(f"{device}: row {row.name!r}, results would go to {tuned_path(device)}")
         for algorithm, space in spaces(row, algorithms).items():
             for field, values in space.items():
                 print(f"  {algorithm:12} {field:16} {getattr(getattr(row, algorithm), field)!r:>9} of {list(values)}")
@@ -352,13 +352,13 @@ def _command(device: Device, options: argparse.Namespace) -> int:
         return 1
     sizes = QUICK_ELEMENTS if options.quick else ELEMENTS
     tuned = tune(device, algorithms, elements=options.size or sizes[row_kind(row)], rounds=3 if options.quick else 5)
-    previous = tuned_of(device)
+    previous = load_tuned(device)
     if previous is not None and previous.row == tuned.row:  # keep the results of algorithms that were not measured now
         kept_changes = {a: c for a, c in previous.changes.items() if a not in algorithms}
         tuned = replace(tuned, changes={**kept_changes, **tuned.changes})
-    if not keep(device, tuned):
-        print(f"clarray: {place_of(device)} cannot be written", file=sys.stderr)
+    if not store_tuned(device, tuned):
+        print(f"clarray: {tuned_path(device)} cannot be written", file=sys.stderr)
         return 1
     install(device, tuned)
-    print(f"kept in {place_of(device)}")
+    print(f"kept in {tuned_path(device)}")
     return 0

@@ -40,7 +40,7 @@ from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.host_tier import OnHost
+from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Simplify, Transform
@@ -222,7 +222,7 @@ def prepare(
     target: Node | None,
     compute: Callable[[Node], Any] = evaluate,
     allocate: Allocate | None = None,
-) -> tuple[Node, list[Launch | OnHost]]:
+) -> tuple[Node, list[Launch | HostLaunch]]:
     """Evaluate the subexpressions of `node` that cannot be fused, and return the launches for the rest.
 
     Parameters
@@ -260,25 +260,25 @@ def prepare(
 
 def _prepare_fused(
     cache: KernelCache, fused: Epilogue | TransformEpilogue, target: Node | None, allocate: Allocate
-) -> tuple[Node, list[Launch | OnHost]]:
+) -> tuple[Node, list[Launch | HostLaunch]]:
     """Return the leaf and the launches of a reduction or a transform with its epilogue, in its own memory order."""
     root, out = fused.root, target
     strides = result_strides(root)
     if out is None or not (out.contiguous if isinstance(fused, Epilogue) else out.strides == strides):
         out = leaf(allocate(root.size * root.dtype.itemsize), root.shape, strides, 0, root.dtype)
     assert out.memory is not None
-    launches: list[Launch | OnHost]
+    launches: list[Launch | HostLaunch]
     if isinstance(fused, Epilogue):
         launches = [*reduction_passes(cache, fused, out.memory, out.offset, out.strides)]
     else:
         transform: Transform = fused.transformed.op
         launches = [transform.launch(cache, transform.code, fused, out)]
     if target is not None and out is not target:
-        launches.append(launch_into(cache, out, target).keeping(out))
+        launches.append(launch_into(cache, out, target).keep_alive(out))
     return target or out, launches
 
 
-def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | OnHost:
+def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | HostLaunch:
     """Return the launch that computes an elementwise node into a leaf, or its evaluation on the host."""
     memory = target.memory
     assert memory is not None

@@ -9,7 +9,7 @@
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 ## What the sums of a block are made of, and how one enters: `call` is a ProductCall.
 <%def name="functions(m)">
-HELPER acc_t enter_products(const acc_t a, const ${m.product_type} s) { return accumulate(a, ${m.of_block('s')}); }
+HELPER acc_t enter_products(const acc_t a, const ${m.product_type} s) { return accumulate(a, ${m.block_sum('s')}); }
 </%def>
 <%def name="add(s, tag)" filter="trim">
 ${s} = ${value.onto(s, 0, tag)};

@@ -173,7 +173,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def kernels_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program is let go of while the test runs, however many there are by then."""
-    monkeypatch.setattr(kernel_cache_of(current_device()), "_most_programs", 1 << 30)
+    monkeypatch.setattr(kernel_cache_of(current_device()), "_program_limit", 1 << 30)
 
 
 @pytest.fixture(params=[False, True], ids=["kernels", "tier"])

@@ -15,7 +15,7 @@ from clarray._engine.expr.layout import (
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.launch.kernel_cache import device_of
-from clarray._engine.launch.operands import Operands, operands_of, stride_arguments
+from clarray._engine.launch.operands import Operands, collect_operands, stride_arguments
 from clarray._engine.tuning import ReducePolicy
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
@@ -97,7 +97,7 @@ def flat_operands_of(value: Node, ordered: bool) -> FlatOperands:
 
 
 def _line(value: Node, ordered: bool) -> FlatOperands | None:
-    operands = operands_of(value)
+    operands = collect_operands(value)
     strides = operands.strides(len(value.shape))
     if ordered:
         # an output in C order comes first, as the one whose order the loop follows
@@ -115,6 +115,6 @@ def _line(value: Node, ordered: bool) -> FlatOperands | None:
         accesses=accesses,
         shifts=shifts,
         steps=stride_arguments(accesses, steps),
-        whole=operands.rows_aligned(steps, operands.starts(shifts)),
+        whole=operands.rows_aligned(steps, operands.shifted_offsets(shifts)),
         furthest=furthest((value.size + 1,), steps, value.size),
     )

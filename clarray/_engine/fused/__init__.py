@@ -1,1 +1,1 @@
-"""From an expression and a device's capabilities to passes."""
+"""Kernels that fuse whole expressions: elementwise, reductions and compactions."""

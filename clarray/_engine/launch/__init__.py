@@ -1,1 +1,1 @@
-"""What every launch stands on: the kernels made so far, and the policies in force, per device."""
+"""Launches: the kernel cache of each device, operands and programs."""

@@ -1,4 +1,4 @@
-"""Calls captured for the compiled core, which then runs their programs."""
+"""Capture calls for the native implementation, which then runs their programs."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def capture_call(
     device : Device
         Device of all operands.
     inputs : sequence of Memory
-        Each memory of the operands once.
+        The distinct memories of the operands.
     seen : int
-        How often such a call has been made.
+        Number of earlier calls of this kind.
 
     Returns
     -------
     tuple
-        The result, and the capture. None in its place if it does not hold all that the call did; NotImplemented if the
-        call could not be captured, though the next one may.
+        The result and the capture. The capture is None if it is incomplete. It is NotImplemented if this call could
+        not be captured but a later one may.
     """
     cache = kernel_cache_of(device)
     use_programs(cache)
-    return run_captured(Capture(inputs, cache.kept, seen), partial(function, *args, **(kwargs or {})))
+    return run_captured(Capture(inputs, cache.persistent, seen), partial(function, *args, **(kwargs or {})))

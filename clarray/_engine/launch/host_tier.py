@@ -1,14 +1,14 @@
-"""First calls: what NumPy computes in a kernel's place while there is none.
+"""The host tier: NumPy computes small expressions until their kernel is compiled.
 
-    seldom used            used often                                   compiled
-    NumPy computes    ->   rendered, compiled by a thread beside   ->   the kernel computes
-                           while NumPy goes on
+    used seldom            used often                              compiled
+    NumPy computes    ->   a background thread compiles       ->   the kernel computes
+                           the kernel, NumPy still computes
 
-                           after 1 ms: is it kept on disk?         ->   loaded, and the kernel computes
+                           after 1 ms: is the kernel on disk? ->   loaded, and the kernel computes
 
-Compiling a kernel takes PoCL 50 to 150 ms, in which NumPy does ten thousand statements on a hundred elements. So the
-small values of a tree whose bits are the same whoever computes it are computed by NumPy, in the arrays' own memory,
-and no kernel is made for what a program does a few times.
+PoCL compiles a kernel in 50 to 150 ms. NumPy executes ten thousand statements on a hundred elements in that time. So
+NumPy computes a small expression in the arrays' own memory if its bits do not depend on who computes it. An expression
+that a program evaluates only a few times gets no kernel. Profiles count the calls that NumPy computes as first calls.
 """
 
 from __future__ import annotations
@@ -30,117 +30,120 @@ from clarray._engine.runtime.capture import is_for_kernels
 from clarray._engine.speedups import core
 from clarray._engine.threads import without_collector
 
-__all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
+__all__ = ["HostLaunch", "Settings", "TieredKernel", "kernels_only", "may_compute_on_host", "setting"]
 
 MOST_ELEMENTS = 4096
 
 
-class Setting:
-    """Whether there are first calls by NumPy in this process, and after how many seconds of them a kernel is made."""
+class Settings:
+    """The switch of the host tier in this process, and its thresholds in seconds of NumPy's time per kernel."""
 
     def __init__(self) -> None:
         self.on = os.environ.get("CLARRAY_TIER", "1") not in ("", "0")
-        self.blocks = 0  # without them, in whatever thread, and what holds outside of these
-        self.outside = self.on
-        self.look_after = 0.001  # a kernel that is used so often is loaded, if it is kept on disk
-        self.compile_after = 0.02  # a kernel that is used so often is compiled
-        self.most = 0.0006  # that one call counts: what takes longer waits for the machine
-        self.statement = 25e-6 if core is not None else 0.0  # that the core would save, beside NumPy's share
+        self.kernels_only_blocks = 0  # blocks that are entered at the moment, of all threads
+        self.on_outside_blocks = self.on
+        self.prefetch_after = 0.001  # a kernel that is on disk is loaded
+        self.compile_after = 0.02  # any kernel is compiled
+        self.longest_call = 0.0006  # a call that takes longer counts as this: it waited for the machine
+        # the time that the native implementation would save per statement, besides the time of NumPy's function
+        self.statement_overhead = 25e-6 if core is not None else 0.0
 
 
-setting = Setting()
+setting = Settings()
 
 
 @contextmanager
 def kernels_only() -> Iterator[None]:
-    """For a block that measures or compares kernels: NumPy computes nothing in their place, in no thread."""
+    """Switch the host tier off in all threads, for a block that measures or compares kernels."""
     try:
         with _lock:
-            if not setting.blocks:
-                setting.outside = setting.on
-            setting.blocks += 1
+            if not setting.kernels_only_blocks:
+                setting.on_outside_blocks = setting.on
+            setting.kernels_only_blocks += 1
             setting.on = False
         yield
     finally:
         with _lock:
-            setting.blocks -= 1
-            if not setting.blocks:
-                setting.on = setting.outside
+            setting.kernels_only_blocks -= 1
+            if not setting.kernels_only_blocks:
+                setting.on = setting.on_outside_blocks
 
 
-_lock = threading.RLock()  # of how many such blocks there are: those of several threads end in any order
+_lock = threading.RLock()  # guards the number of blocks: blocks of several threads end in any order
 held_at_fork(_lock)
 
 
-def are_used(capabilities: Capabilities, root: Node) -> bool:
-    """Whether NumPy may compute such a tree in a kernel's place.
+def may_compute_on_host(capabilities: Capabilities, root: Node) -> bool:
+    """Return whether NumPy may compute an expression of this structure instead of a kernel.
 
-    On a device that is a CPU: another one in host memory may divide less exactly, or lack float64.
+    The device must be a CPU. Another device in host memory may divide less exactly, or lack float64.
     """
     return setting.on and capabilities.kind == "cpu" and capabilities.host_memory and is_host_exact_tree(root)
 
 
-class Awaited:
-    """A kernel that is made when it has been used often; NumPy computes small values until it is there.
+class TieredKernel:
+    """A kernel that is compiled once it has been used often. NumPy computes small values until then.
 
     Parameters
     ----------
-    make : callable
-        Renders the kernel, from a tree of its structure; None where the launches know it.
+    render : callable
+        Renders the kernel of an expression of its structure. None if the launches have the kernel.
     """
 
-    __slots__ = ("ready", "launched", "seconds", "_make", "_kernel", "_compiling", "_looked")
+    __slots__ = ("ready", "launched", "host_seconds", "_render", "_kernel", "_compiling", "_prefetched")
 
-    def __init__(self, make: Callable[[Node], Kernel] | None = None) -> None:
-        self.ready = False  # NumPy computes nothing in its place any more
-        self.launched = False  # if only for values too large for NumPy, maybe by the device's other threads
-        self.seconds = 0.0  # that first calls have taken: they say when the kernel is made, not who computes
-        self._make = make
+    def __init__(self, render: Callable[[Node], Kernel] | None = None) -> None:
+        self.ready = False  # if set, NumPy no longer computes instead of it
+        self.launched = False  # maybe only for values too large for NumPy, or by other threads of the device
+        self.host_seconds = 0.0  # time in NumPy: decides when the kernel is compiled, not who computes
+        self._render = render
         self._kernel: Kernel | None = None
         self._compiling: Compiling | None = None
-        self._looked = False
+        self._prefetched = False
 
     def kernel(self, root: Node) -> Kernel:
-        """The kernel, not compiled unless it is ready."""
+        """Return the kernel. It is not compiled unless it is `ready`."""
         if self._kernel is None:
-            assert self._make is not None
-            self._kernel = self._make(root)
+            assert self._render is not None
+            self._kernel = self._render(root)
         return self._kernel
 
-    def is_awaited(self, root: Node, target: Node, size: int) -> bool:
-        """Whether NumPy computes a tree of so many elements into a leaf this time; if not, the kernel does."""
+    def use_host_tier(self, root: Node, target: Node, size: int) -> bool:
+        """Return whether NumPy computes an expression of `size` elements into a leaf this time."""
         if self.ready or not setting.on or is_for_kernels():
             return False
         if self._compiling is not None and self._compiling.done:
             self.ready = True
             return False
-        return size <= MOST_ELEMENTS and _is_in_reach(target) and all(map(_is_in_reach, root.inputs or (root,)))
+        return size <= MOST_ELEMENTS and _is_on_host(target) and all(map(_is_on_host, root.inputs or (root,)))
 
-    def launch(self, launch: Launch) -> None:
-        """Note that the kernel computes it this time, so that it is there for the next ones that go the same way."""
+    def record_launch(self, launch: Launch) -> None:
+        """Record that the kernel is launched, so that later launches of the same kind use it too."""
         self.launched = True
-        self.ready = self.ready or launch.inline  # small values go that way
+        self.ready = self.ready or launch.inline  # small values are launched inline
 
-    def is_looked_after(self) -> bool:
-        """Whether it is time to see to the kernel, to which nobody has seen yet."""
+    def needs_prefetch(self) -> bool:
+        """Return whether the kernel has been used often enough to be loaded or compiled, and is neither yet."""
         if self._compiling is not None:
             return False
-        return self.seconds >= setting.compile_after or (self.seconds >= setting.look_after and not self._looked)
+        return self.host_seconds >= setting.compile_after or (
+            self.host_seconds >= setting.prefetch_after and not self._prefetched
+        )
 
-    def look_after(self, launches: list[Launch], amount: int) -> None:
-        """Have the kernel loaded, or compiled if it is used often: by a launch like this one with nothing to do.
+    def prefetch(self, launches: list[Launch], count_argument: int) -> None:
+        """Have the kernel loaded, or compiled if it is used often, by a launch like this one without any work.
 
-        What is kept on disk is loaded at the next call, in 3 ms. A thread beside took up to 100 for that, as it needs
-        the interpreter some ten times, which the program's own thread gives back after 5 ms.
+        A kernel that is on disk is loaded at the next call, which takes 3 ms. A background thread needs up to 100 ms
+        for that: it takes the interpreter's lock some ten times, and the program's thread holds it for 5 ms each time.
         """
-        self._looked = True
+        self._prefetched = True
         if all(x.kernel.is_stored(x.inline) for x in launches):
             self.ready = True
             return
-        if self.seconds < setting.compile_after:
+        if self.host_seconds < setting.compile_after:
             return
         if len(launches) != 1:
-            self.ready = True  # compiled at the next one
+            self.ready = True  # compiled at the next call
             return
         (launch,) = launches
         args: list[Any] = []
@@ -150,19 +153,22 @@ class Awaited:
                 output = len(args)
                 args.append(None)
             else:
-                args.append(0 if args and args[-1] is None else arg)  # where it begins in a buffer
-        args[output + 2 + amount] = 0
+                args.append(0 if args and args[-1] is None else arg)  # 0 for an offset in a buffer
+        args[output + 2 + count_argument] = 0
         self._compiling = compile_beside(launch.kernel, launch.groups, launch.local, args, launch.inline)
 
 
-def _is_in_reach(node: Node) -> bool:
-    """Whether an input's elements, if it has any, lie in host memory."""
+def _is_on_host(node: Node) -> bool:
+    """Return whether an input is host memory, a constant or an index."""
     memory = node.memory
     return memory is None or memory.elements(node.dtype) is not None
 
 
 class _ErrorsIgnored:
-    """``np.errstate(all="ignore")``, entered and left while the garbage collector is off: a context variable."""
+    """``np.errstate(all="ignore")`` that is entered and left while the garbage collector is off.
+
+    NumPy keeps the state in a context variable.
+    """
 
     __slots__ = ("_state",)
 
@@ -174,62 +180,67 @@ class _ErrorsIgnored:
         without_collector(self._state.__exit__, *error)
 
 
-class OnHost:
-    """In place of a launch: a tree computed by NumPy into a leaf.
+class HostLaunch:
+    """A stand-in for a launch: NumPy computes an expression into a leaf.
 
     Parameters
     ----------
-    awaited : Awaited
+    tiered_kernel : TieredKernel
         The kernel that would compute it.
     root, target : Node
-        What is computed into what.
-    launches : callable
-        Gives the launch, or the launches, in whose place this is.
-    amount : int
-        Which argument after the output's says how much there is to do.
+        The expression, and the leaf that it is written to.
+    make_launches : callable
+        Returns the launch, or the launches, that this one replaces.
+    count_argument : int
+        Index, after the output's two arguments, of the argument with the number of elements or tasks.
     """
 
-    __slots__ = ("_awaited", "_root", "_target", "_make_launches", "_amount")
+    __slots__ = ("_tiered_kernel", "_root", "_target", "_make_launches", "_count_argument")
 
     def __init__(
-        self, awaited: Awaited, root: Node, target: Node, launches: Callable[[], Any], amount: int = 0
+        self,
+        tiered_kernel: TieredKernel,
+        root: Node,
+        target: Node,
+        make_launches: Callable[[], Any],
+        count_argument: int = 0,
     ) -> None:
-        self._awaited = awaited
+        self._tiered_kernel = tiered_kernel
         self._root = root
         self._target = target
-        self._make_launches = launches
-        self._amount = amount
+        self._make_launches = make_launches
+        self._count_argument = count_argument
 
     @replanned
     def _launches(self) -> list[Launch]:
-        made = self._make_launches()
-        return [made] if isinstance(made, Launch) else made
+        launches = self._make_launches()
+        return [launches] if isinstance(launches, Launch) else launches
 
-    def keeping(self, thing: Any) -> OnHost:
-        """Itself, as of a `Launch`: what is read is kept until then in any case."""
+    def keep_alive(self, owner: Any) -> HostLaunch:
+        """Return itself. Unlike a `Launch`, it refers to the nodes that it reads."""
         return self
 
     def _compute(self, memory: Memory) -> None:
-        """Compute the values once more if a re-entrant call has written to the target, which may be an operand."""
+        """Compute the values, again if a re-entrant call has written to the target, which may be an operand."""
         device = memory.device
         out = host_array(self._target)
         assert out is not None
         while True:
-            # every write forgets the mirror, of which memory of the host's has no other use
+            # Every write clears the mirror, which host memory does not use otherwise.
             mark = memory.mirror = (id(self), b"")
             device.finish()
             value = host_value(self._root)
             if device.pending or memory.mirror is not mark:
                 continue
             memory.mirror = None
-            # no interrupt comes between these two, or before the copy: np.copyto runs a dispatcher in Python
+            # No interrupt comes between these two, nor before the copy: np.copyto would run a dispatcher in Python.
             out[...] = value
             device.begun += 1
             return
 
     def run(self) -> None:
-        """Compute the values; what is pending has been computed when this returns."""
-        root, target, awaited = self._root, self._target, self._awaited
+        """Compute the values. All pending work of the device is done when this returns."""
+        root, target, tiered_kernel = self._root, self._target, self._tiered_kernel
         memory = target.memory
         assert memory is not None
         device = memory.device
@@ -239,13 +250,14 @@ class OnHost:
                 try:
                     self._compute(memory)
                 except Undefined:
-                    awaited.ready = True
+                    tiered_kernel.ready = True
                     for launch in self._launches():
                         launch.run()
                     return
-            took = time.perf_counter() - start
-            awaited.seconds += min(took + setting.statement, setting.most)
+            seconds = time.perf_counter() - start
+            tiered_kernel.host_seconds += min(seconds + setting.statement_overhead, setting.longest_call)
             if profiling.state.recorder is not None:
-                profiling.record("first call", getattr(root.op, "name", "copy"), root.size * root.dtype.itemsize, took)
-            if awaited.is_looked_after():
-                awaited.look_after(self._launches(), self._amount)
+                name = getattr(root.op, "name", "copy")
+                profiling.record("first call", name, root.size * root.dtype.itemsize, seconds)
+            if tiered_kernel.needs_prefetch():
+                tiered_kernel.prefetch(self._launches(), self._count_argument)

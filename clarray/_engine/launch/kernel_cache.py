@@ -1,4 +1,4 @@
-"""What evaluation keeps per device: its policies and the kernels made so far."""
+"""The kernel cache of a device: its policies, rendered kernels and prepared launches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import HostScalar, Node
-from clarray._engine.launch.tuned_files import tuned_of
+from clarray._engine.launch.tuned_files import load_tuned
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices, profiling
 from clarray._engine.runtime.cache import cache_of
@@ -23,19 +23,19 @@ from clarray._engine.tuning import Policies, select
 Value = TypeVar("Value")
 Args = TypeVarTuple("Args")
 _DOUBLE = r"\bdouble\d*\b"
-CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
-KERNEL_LIMIT = 4096  # kernels kept by what their sources depend on
-PROGRAM_LIMIT = 512  # programs kept, if no more are used by turns: 0.3 MB each with PoCL, up to 3 with Intel's runtime
-AGAIN = 120.0  # seconds: to load as many again takes a tenth of them
+CACHE_LIMIT = 8192  # prepared launches; if there are more, all are dropped
+KERNEL_LIMIT = 4096  # rendered kernels, by the key of their sources
+PROGRAM_LIMIT = 512  # programs, unless more are used in turn: 0.3 MB each with PoCL, up to 3 MB with Intel's runtime
+RELOAD_SECONDS = 120.0  # loading all released programs again takes a tenth of this
 NOT_OPTIMIZED = ("-cl-opt-disable",)
-COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
+COUNTERS = 1 << 12  # blocks of outputs whose work-groups one launch can count
 
 
 Sources = tuple[str, Mapping[str, Fields]]  # a program's text, and its kernels' arguments
 
 
 class Launch(NamedTuple):
-    """One kernel with all its arguments; `keep` is what must live until it has been launched."""
+    """A kernel with all its arguments. `owner` keeps the memory of its buffers alive until it has been launched."""
 
     kernel: Kernel
     groups: tuple[int, ...]
@@ -43,137 +43,140 @@ class Launch(NamedTuple):
     args: list[Any]
     inline: bool
     nbytes: int
-    keep: Any = None
+    owner: Any = None
 
     def run(self) -> None:
         self.kernel.launch(self.groups, self.local, self.args, self.inline, self.nbytes)
 
-    def keeping(self, thing: Any) -> Launch:
-        """The launch, with what must live until then."""
-        return self._replace(keep=thing)
+    def keep_alive(self, owner: Any) -> Launch:
+        """Return the launch with an object that must live until then."""
+        return self._replace(owner=owner)
 
 
 class KernelCache:
-    """Policies of a device, and everything prepared for it, by structure.
+    """The policies, rendered kernels and prepared launches of a device.
 
-    Two tables, asked one after the other: `prepared` has launches by what they depend on, shapes included;
-    `rendered` has kernels by what their sources depend on, which are a plan, the structures of the trees, and
-    which of their inputs are the same. A source is rendered, and looked up by its text, where both have nothing:
-    a new shape of a known kernel costs its plan. Each is bounded by itself, so that many shapes cost no kernels;
-    where there are too many programs, whose memory is the runtime's, both are dropped with them.
+    There are two tables. `prepared` has launches, and its keys include shapes. `rendered` has kernels by what their
+    sources depend on: a plan, the structures of the expressions, and which of their inputs are the same. A launch that
+    is not prepared looks for its kernel in `rendered`, so a new shape of a known kernel costs only its plan. A kernel
+    that is not there either is rendered, and its program is looked up by the text of the source.
+
+    Each table has its own limit, so that many shapes do not drop kernels. Programs use memory of the OpenCL runtime. If
+    there are too many of them, both tables are dropped with them.
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.capabilities = device.capabilities
-        self.policies: Policies = select(self.capabilities, tuned_of(device))
+        self.policies: Policies = select(self.capabilities, load_tuned(device))
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
         self.rendered: dict[Any, Any] = {}
-        self._most_programs = PROGRAM_LIMIT
-        self._let_go: dict[int, float] = {}  # hashes of sources, and when
+        self._program_limit = PROGRAM_LIMIT
+        self._released: dict[int, float] = {}  # hashes of sources, and the time when their program was released
         self._free_zeros: dict[Hashable, list[Memory]] = {}
-        self.kept: WeakValueDictionary[int, Memory] = WeakValueDictionary()  # zeros, by the identity of the buffer
+        # memory that captures refer to and do not allocate, such as zeros, by the identity of its buffer
+        self.persistent: WeakValueDictionary[int, Memory] = WeakValueDictionary()
         keep_templates_in(cache_of("templates"))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Where other launches are to be used from now on, the compiled core is told."""
+        """Set an attribute. Other policies or launches also drop the programs of the native implementation."""
         object.__setattr__(self, name, value)
         if core is not None and name in ("policies", "prepared"):
             core.forget(self.device)
 
     @cached_property
     def counters(self) -> Memory:
-        """Zeros that work-groups count themselves with; every launch leaves them zero."""
+        """Zeros in which work-groups count how many are done. Every launch leaves them zero."""
         return self._zeros(4 * COUNTERS)
 
     def kernel(self, source: Source) -> Kernel:
-        """The kernel of a source; equal sources share one program."""
+        """Return the kernel of a source. Equal sources share one program."""
         found = self._program(source.text, {source.name: source.arg_types}).kernel(source.name)
         return found if source.fields is None else _filled_by(found, source.fields)
 
     def kernels(self, text: str, fields: Mapping[str, Fields]) -> dict[str, Kernel]:
-        """The kernels of one program, by name."""
+        """Return the kernels of one program, by name."""
         program = self._program(text, {name: each.kinds for name, each in fields.items()})
         return {name: _filled_by(program.kernel(name), each) for name, each in fields.items()}
 
     def _program(self, text: str, arg_types: Mapping[str, Sequence[str]]) -> Program:
         """Make the program of a text, or get it."""
         if not self.capabilities.fp64 and re.search(_DOUBLE, text):
-            # a loop that another device has used, found without asking this one
+            # another device has used the loop, and a loop that is in the cache is not checked for this device
             raise TypeError(
                 f"{self.capabilities.name} has no float64: it lacks cl_khr_fp64; convert the "
                 "operands to float32, or use another device"
             )
-        if len(self.device.sources) >= self._most_programs:
-            self._make_room()
+        if len(self.device.sources) >= self._program_limit:
+            self._release_programs()
         return self.device.program(text, arg_types, () if self.policies.optimized else NOT_OPTIMIZED)
 
     def value_for(self, key: Hashable, make: Callable[[*Args], Value], *args: *Args) -> Value:
-        """What was prepared under a key, made by ``make(*args)`` where there is nothing yet.
+        """Return the prepared value of a key, made by ``make(*args)`` if there is none.
 
-        Arguments are passed rather than held by a closure: making one costs every small launch more.
+        The arguments are not in a closure: making one would cost every small launch more time.
         """
         try:
-            found: Value = self.prepared[key]
-            return found
+            prepared: Value = self.prepared[key]
+            return prepared
         except KeyError:
-            pass  # made outside: an error in the making is no consequence of this one
-        return self.keep(key, make(*args))
+            pass  # an error of `make` must not have this one as its context
+        return self.store_prepared(key, make(*args))
 
     def kernel_for(self, key: Hashable, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
-        """The kernel kept under a key, of the source that ``make(*args)`` renders.
+        """Return the kernel of a key. If there is none, compile the source that ``make(*args)`` renders.
 
         Parameters
         ----------
         key : hashable
-            Whatever the source depends on, but for the device's capabilities: the plan, the signature of every tree,
-            and the pattern of its inputs, since a signature does not tell which of them are one. A word first, as
-            two algorithms may have equal plans.
+            A word for the algorithm, because two algorithms may have equal plans, and all that the source depends on
+            except the device's capabilities: the plan, the signature of every expression, and the pattern of its
+            inputs, because a signature does not have which of them are the same.
         """
         key = key, self.policies.optimized
-        found: Kernel | None = self.rendered.get(key)
-        return found if found is not None else self.keep_rendered(key, self.rendered_kernel(make, *args))
+        kernel: Kernel | None = self.rendered.get(key)
+        return kernel if kernel is not None else self.store_rendered(key, self.render_kernel(make, *args))
 
-    def rendered_kernel(self, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
-        """The kernel of the source that ``make(*args)`` renders."""
-        return self.kernel(_rendered(make, *args))
+    def render_kernel(self, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
+        """Return the kernel of the source that ``make(*args)`` renders."""
+        return self.kernel(_render(make, *args))
 
     def kernels_for(self, key: Hashable, make: Callable[[*Args], Sources], *args: *Args) -> dict[str, Kernel]:
-        """The kernels kept under such a key, of the program that ``make(*args)`` renders, by name."""
+        """Return the kernels of a key by name. If there are none, compile the program that ``make(*args)`` renders."""
         key = key, self.policies.optimized
-        found: dict[str, Kernel] | None = self.rendered.get(key)
-        return found if found is not None else self.keep_rendered(key, self.kernels(*_rendered(make, *args)))
+        kernels: dict[str, Kernel] | None = self.rendered.get(key)
+        return kernels if kernels is not None else self.store_rendered(key, self.kernels(*_render(make, *args)))
 
-    def keep_rendered(self, key: Hashable, value: Value) -> Value:
-        """Remember a kernel by what its source depends on."""
+    def store_rendered(self, key: Hashable, value: Value) -> Value:
+        """Store a kernel by what its source depends on, and return it."""
         if len(self.rendered) >= KERNEL_LIMIT:
             self.rendered.clear()
         self.rendered[key] = value
         return value
 
-    def _make_room(self) -> None:
-        """Let go of all programs, and of what holds their kernels.
+    def _release_programs(self) -> None:
+        """Release all programs, or double their limit if most of them have been released a short time ago.
 
-        What is used again is loaded from the disk, in a tenth of the time that it took to compile; so no launch has to
-        note when which program was used last. Where most of the programs had been let go of a short while ago, they are
-        used by turns, and twice as many are kept.
+        A program that is used again is loaded from disk, in a tenth of the time that it took to compile. So no launch
+        has to record when a program was last used. If most programs have been released before, more than the limit are
+        in use.
         """
         with self.device.lock:
-            now, kept = time.monotonic(), list(map(hash, list(self.device.sources)))
-            self._let_go = _since(now - AGAIN, self._let_go)
-            if 2 * sum(source in self._let_go for source in kept) > len(kept):
-                self._most_programs *= 2
-            elif len(kept) >= self._most_programs:  # nobody has made room meanwhile
-                self._let_go.update(dict.fromkeys(kept, now))
+            now, sources = time.monotonic(), list(map(hash, list(self.device.sources)))
+            self._released = _since(now - RELOAD_SECONDS, self._released)
+            if 2 * sum(source in self._released for source in sources) > len(sources):
+                self._program_limit *= 2
+            elif len(sources) >= self._program_limit:  # no other thread has released them meanwhile
+                self._released.update(dict.fromkeys(sources, now))
                 self.prepared.clear()
                 self.rendered.clear()
                 self.device.release_programs()
 
     def take_zeros(self, key: Hashable, nbytes: int) -> Memory:
-        """Take memory of zeros, which is the call's own until `give_zeros`: a re-entrant call takes other memory.
+        """Take memory of zeros until `give_zeros`. No other call has it meanwhile, not even a re-entrant one.
 
-        Memory of a capture is kept under the key, for all captures: their programs do not nest.
+        All captures share one memory per key, because their programs do not nest.
         """
         capture = profiling.state.capture
         if capture is not None and capture.is_whole:
@@ -184,7 +187,7 @@ class KernelCache:
             return self._zeros(nbytes)
 
     def give_zeros(self, key: Hashable, memory: Memory) -> None:
-        """Let the next call have memory that is zero again once all launches are done."""
+        """Give back memory that is zero again once all launches are done."""
         if self.prepared.get(key) is not memory:
             self._free_zeros.setdefault(key, []).append(memory)
 
@@ -192,11 +195,11 @@ class KernelCache:
         abort_capture()
         memory = self.device.allocate(nbytes)
         self.device.fill_zero(memory)
-        self.kept[id(memory.buffer)] = memory
+        self.persistent[id(memory.buffer)] = memory
         return memory
 
-    def keep(self, key: Hashable, value: Value) -> Value:
-        """Remember something prepared."""
+    def store_prepared(self, key: Hashable, value: Value) -> Value:
+        """Store a prepared value and return it."""
         if len(self.prepared) >= CACHE_LIMIT:
             self.prepared.clear()
         self.prepared[key] = value
@@ -213,43 +216,43 @@ def _since(moment: float, times: dict[int, float]) -> dict[int, float]:
     return {source: at for source, at in times.items() if at > moment}
 
 
-def _rendered(make: Callable[[*Args], Value], *args: *Args) -> Value:
-    """What ``make(*args)`` renders, with the time in the profile."""
+def _render(make: Callable[[*Args], Value], *args: *Args) -> Value:
+    """Return ``make(*args)``, and record its time in the profile."""
     start = time.perf_counter()
-    found = make(*args)
+    source = make(*args)
     profiling.record("render", make.__name__, 0, time.perf_counter() - start)
-    return found
+    return source
 
 
 _caches: dict[Device, KernelCache] = {}
 
 
 def kernel_cache_of(device: Device) -> KernelCache:
-    """The cache of a device; made at its first use."""
-    found = _caches.get(device)
-    if found is None:
-        found = _caches[device] = KernelCache(device)
-    return found
+    """Return the cache of a device. Its first use creates it."""
+    cache = _caches.get(device)
+    if cache is None:
+        cache = _caches[device] = KernelCache(device)
+    return cache
 
 
 def forget(device: Device) -> None:
-    """Drop the cache of a device that is not used again."""
+    """Drop the cache of a device that is no longer used."""
     _caches.pop(device, None)
 
 
 def device_of(inputs: Sequence[Node]) -> Device:
-    """The device whose memory the inputs are in; the current one if they have none.
+    """Return the device of the inputs' memory, or the current device if they have no memory.
 
     Raises
     ------
     ValueError
         The inputs are on different devices.
     """
-    found = None
+    device = None
     for node in inputs:
         owner = node.memory or (node if isinstance(node, HostScalar) else None)
-        if owner is not None and owner.device is not found:
-            if found is not None:
-                raise different_devices(found, owner.device)
-            found = owner.device
-    return found if found is not None else current_device()
+        if owner is not None and owner.device is not device:
+            if device is not None:
+                raise different_devices(device, owner.device)
+            device = owner.device
+    return device if device is not None else current_device()

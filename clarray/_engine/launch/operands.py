@@ -1,4 +1,4 @@
-"""The operands of a kernel: what every launch derives from the inputs of what it computes."""
+"""Operands of a kernel: the layout, access classes and arguments of an expression's inputs."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.ufuncs import Loop
 
 _CALL = r"\w\("
-# What a byte costs, against one that is only added to another, where functions are called (exp 2, abs of complex128 20)
-# or elements are looked up by numbers.
+# Cost of a byte relative to a byte of an addition, for function calls (exp: 2, abs of complex128: 20) and for elements
+# that are selected by indices.
 COSTLY = 4
 
 
 class Operands:
-    """The distinct inputs of a kernel, and what it is told of them.
+    """The distinct inputs of a kernel.
 
-    Strides, steps and shifts are those of `placed`, one for each, as the algorithm's loops have them.
+    Arguments `strides`, `steps` and `shifts` of the methods have one entry for each of `non_constants`.
 
     Parameters
     ----------
     inputs : sequence of Node
-        Leaves, constants and indices; some may come again.
+        Leaves, constants and indices. They may repeat.
 
     Attributes
     ----------
     pattern : tuple of int
-        The number of the distinct input that each input is.
+        Per input: its number in `nodes`.
     nodes : list of Node
         The distinct inputs.
     """
@@ -49,8 +49,8 @@ class Operands:
             self.nodes = list(numbers)
 
     @property
-    def placed(self) -> list[Node]:
-        """The inputs that have a place in an array: all but the constants."""
+    def non_constants(self) -> list[Node]:
+        """The distinct inputs that have strides: arrays and indices."""
         return [n for n in self.nodes if n.op is not CONST]
 
     @property
@@ -60,77 +60,77 @@ class Operands:
 
     @property
     def nbytes(self) -> int:
-        """Bytes the inputs hold, each element counted once."""
+        """Bytes of all arrays. A broadcast element counts once."""
         return sum([n.size * n.dtype.itemsize for n in self.nodes if n.memory is not None])
 
     @property
     def are_aligned(self) -> bool:
-        """Whether all arrays start where an aligned vector may."""
+        """Whether the first elements of all arrays are aligned for vectors."""
         return all(starts_aligned(n.dtype, n.offset) for n in self.nodes if n.memory is not None)
 
-    def followed_by(self, position: Node) -> Operands:
-        """The same, and an index that the kernel is given besides."""
+    def with_index(self, position: Node) -> Operands:
+        """Return these operands followed by an index."""
         return Operands([*self.nodes, position])
 
     def kinds(self, memory: str = "memory") -> tuple[str, ...]:
-        """Per distinct input: ``'const'``, ``'index'``, or the word given for those in memory."""
+        """Return ``'const'``, ``'index'`` or the argument `memory`, for each distinct input."""
         return tuple(["const" if n.op is CONST else "index" if n.op is INDEX else memory for n in self.nodes])
 
     def strides(self, ndim: int) -> tuple[Shape, ...]:
-        """Strides of each as it is broadcast to `ndim` axes."""
+        """Return the strides of each of `non_constants`, broadcast to `ndim` axes."""
         return tuple([aligned(n.shape, n.strides, ndim) for n in self.nodes if n.op is not CONST])
 
     def accesses(self, steps: Iterable[int], pairs: bool = False) -> tuple[str, ...]:
-        """Per distinct input ``'const'`` or its access class along the inner loop.
+        """Return ``'const'`` or the access class along the inner loop, for each distinct input.
 
         Parameters
         ----------
         steps : iterable of int
             Strides along the inner loop.
         pairs : bool
-            Whether vector code reads them, which takes every second element in whole vectors.
+            Whether the kernel is vector code, which loads every second element by whole vectors.
         """
         step = iter(steps)
-        return tuple(["const" if n.op is CONST else _class(n, next(step), pairs) for n in self.nodes])
+        return tuple(["const" if n.op is CONST else _access_class(n, next(step), pairs) for n in self.nodes])
 
     def rows_aligned(self, strides: Iterable[Shape], starts: Iterable[int]) -> bool:
-        """Whether every run of neighbouring elements starts where an aligned vector may.
+        """Return whether every contiguous run of elements starts aligned for vectors.
 
         Parameters
         ----------
         strides : iterable of tuple of int
-            The inner loop last.
+            Strides of the loops, innermost last.
         starts : iterable of int
-            Where the loops begin in each array.
+            Offset of the first element of the loops in each array.
         """
         return all(
             n.memory is None or steps[-1] != 1 or starts_aligned(n.dtype, start, *steps[:-1])
-            for n, steps, start in zip(self.placed, strides, starts, strict=True)
+            for n, steps, start in zip(self.non_constants, strides, starts, strict=True)
         )
 
-    def starts(self, shifts: Sequence[int]) -> list[int]:
-        """Where loops begin that are shifted so."""
-        return [n.offset + shift for n, shift in zip(self.placed, shifts, strict=True)]
+    def shifted_offsets(self, shifts: Sequence[int]) -> list[int]:
+        """Return the offsets of `non_constants`, each plus its shift."""
+        return [n.offset + shift for n, shift in zip(self.non_constants, shifts, strict=True)]
 
     def dtypes(self, *roots: Node) -> list[np.dtype]:
-        """Every dtype inside the trees over these inputs: the widest one limits the vectors."""
-        found = {n.dtype for n in (*roots, *self.nodes)}
+        """Return all dtypes inside the expressions `roots` of these inputs. The widest one limits the vectors."""
+        dtypes = {n.dtype for n in (*roots, *self.nodes)}
         level = list(roots)
         while level:
             node = level.pop()
             if node.memory is None and node.args:
-                found.update(node.op.in_dtypes)
-                found.add(node.dtype)
+                dtypes.update(node.op.in_dtypes)
+                dtypes.add(node.dtype)
                 level.extend(node.args)
-        return list(found)
+        return list(dtypes)
 
     def arguments(self, shifts: Sequence[int] = ()) -> list[Any]:
-        """The kernel arguments that place the inputs, in order.
+        """Return the kernel arguments of the inputs: buffers, offsets and the values of constants.
 
         Parameters
         ----------
         shifts : sequence of int
-            Added to the offsets, where axes were turned round; empty for none.
+            Added to the offsets, for axes that are reversed. Empty if no axis is.
         """
         args: list[Any] = []
         number = 0
@@ -146,23 +146,28 @@ class Operands:
         return args
 
 
-def place(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bool) -> dict[Node, int]:
-    """Append to a key how inputs lie, and to arguments where, unshifted; give the distinct ones, in order.
+def append_inputs(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bool) -> dict[Node, int]:
+    """Append the layouts of inputs to a key and their unshifted arguments to `args`.
 
     Parameters
     ----------
     inputs : iterable of Node
-        In structural order: with the structure's signature the key tells all that a plan depends on.
+        The inputs in structural order. The key, with the structure's signature in it, has all that a plan depends on.
     alignment : bool
-        Whether it depends on how each starts.
+        Whether the plan depends on the alignment of each first element.
+
+    Returns
+    -------
+    dict
+        The distinct inputs and their numbers, in order.
     """
-    seen: dict[Node, int] = {}
+    numbers: dict[Node, int] = {}
     for node in inputs:
-        number = seen.get(node)
+        number = numbers.get(node)
         if number is not None:
             key.append(number)
             continue
-        seen[node] = len(seen)
+        numbers[node] = len(numbers)
         memory = node.memory
         if memory is not None:
             key.append(node.shape)
@@ -178,41 +183,44 @@ def place(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bo
             key.append(node.shape)
             key.append(node.strides)
             args.append(node.offset)
-    return seen
+    return numbers
 
 
-def place_flat(
+def append_flat_inputs(
     inputs: Iterable[Node], shape: Shape, key: list[Any], args: list[Any], alignment: bool, starts: bool
 ) -> bool | None:
-    """As `place` where all inputs are contiguous, or one element: nothing depends on the shape then.
+    """Append flat inputs to a key and to `args`, as `append_inputs` does. The key does not depend on the shape.
+
+    All flat inputs are contiguous or have one element.
 
     Parameters
     ----------
     shape : tuple of int
-        Of what is computed.
+        Shape of the result.
     starts : bool
-        Whether kernels are told where an index starts; if not, only those are flat that start at 0.
+        Whether the kernel has an argument for the start of an index. If not, an index is flat only if it starts at 0.
 
     Returns
     -------
     bool or None
-        Whether `alignment` matters and an input starts elsewhere than an aligned vector may, which belongs to the key;
-        None where they lie otherwise. Some have been appended then.
+        Whether `alignment` is set and an input is unaligned, which belongs to the key. None if an input is not flat.
+        Some inputs have been appended then.
     """
-    seen: dict[Node, int] = {}  # as in `place`: a generator that both go through costs 0.4 of the 7.3 us of ``x + x``
-    loose = False
+    # A generator shared with `append_inputs` would take 0.4 of the 7.3 us of ``x + x``.
+    numbers: dict[Node, int] = {}
+    unaligned = False
     for node in inputs:
-        number = seen.get(node)
+        number = numbers.get(node)
         if number is not None:
             key.append(number)
             continue
-        seen[node] = len(seen)
+        numbers[node] = len(numbers)
         memory = node.memory
         if memory is not None:
             if node.shape == shape and node.contiguous:
                 key.append("u")
                 if alignment and node.offset * node.dtype.itemsize % ALIGNMENT:
-                    loose = True
+                    unaligned = True
             elif node.size == 1:
                 key.append("z")
             else:
@@ -222,29 +230,38 @@ def place_flat(
         elif node.op is CONST:
             key.append("c")
             append_scalar(args, node)
-        elif not _goes_along(node, shape, starts):
+        elif not _is_flat_index(node, shape, starts):
             return None
         else:
             key.append("p")
             if starts:
                 args.append(node.offset)
-    return loose
+    return unaligned
 
 
-def _goes_along(node: Node, shape: Shape, starts: bool) -> bool:
-    """Whether an index is the position in a flat loop, or is that after its own start; one element has no step."""
+def _is_flat_index(node: Node, shape: Shape, starts: bool) -> bool:
+    """Return whether an index is the position in a flat loop, plus its own start if `starts` is set."""
+    # an index of one element has no step
     return node.shape == shape and node.strides == contiguous(shape) and (node.size > 1 if starts else not node.offset)
 
 
-def operands_of(*roots: Node) -> Operands:
-    """The operands of a kernel that computes the values of such trees."""
+def collect_operands(*roots: Node) -> Operands:
+    """Return the operands of a kernel that computes the expressions `roots`."""
     if len(roots) == 1:
         return Operands(roots[0].inputs or roots)
     return Operands([n for r in roots for n in (r.inputs or (r,))])
 
 
 def inline_limit(nbytes: int, *roots: Node) -> int:
-    """The bytes up to which the calling thread computes such trees: a part of a policy's where functions are called."""
+    """Return the number of bytes up to which the calling thread runs a launch: less for costly functions.
+
+    Parameters
+    ----------
+    nbytes : int
+        The limit of the policy.
+    *roots : Node
+        The expressions that the launch computes.
+    """
     level = list(roots)
     while level:
         node = level.pop()
@@ -257,19 +274,21 @@ def inline_limit(nbytes: int, *roots: Node) -> int:
 
 
 def stride_arguments(accesses: Sequence[str], strides: Sequence[Shape]) -> list[int]:
-    """Strides as sources declare them: innermost first, that one only of classes that have it at run time.
+    """Return the stride arguments in the order of the sources' parameters: the innermost loop first.
+
+    The innermost stride is an argument only of access classes that do not fix it.
 
     Parameters
     ----------
     accesses : sequence of str
-        Constants, which have none, may be among them.
+        Access classes. Constants may be among them.
     strides : sequence of tuple of int
-        Of the others.
+        Strides of all but the constants.
     """
-    found: list[int] = []
+    args: list[int] = []
     for kind, steps in zip([a for a in accesses if a != "const"], strides, strict=True):
-        found += steps[::-1] if kind in STEPPED else steps[-2::-1]
-    return found
+        args += steps[::-1] if kind in STEPPED else steps[-2::-1]
+    return args
 
 
 def leaf_arguments(**leaves: Node) -> dict[str, Any]:
@@ -282,7 +301,7 @@ def leaf_arguments(**leaves: Node) -> dict[str, Any]:
 
 
 def append_scalar(args: list[Any], node: Node) -> None:
-    """The arguments of a constant: complex numbers are passed as two reals."""
+    """Append the arguments of a constant: a complex number is two reals."""
     value = node.value
     if node.dtype.kind == "c":
         args.append(value.real)
@@ -291,5 +310,5 @@ def append_scalar(args: list[Any], node: Node) -> None:
         args.append(value)
 
 
-def _class(node: Node, step: int, pairs: bool) -> str:
+def _access_class(node: Node, step: int, pairs: bool) -> str:
     return "index" if node.op is INDEX else access(step, pairs and node.dtype.itemsize > 2)

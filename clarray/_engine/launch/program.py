@@ -1,4 +1,4 @@
-"""Programs of expressions, as planners give them to the compiled core: it runs them for all operands of like layout."""
+"""Programs of expressions, which planners make and the native implementation runs for all operands of a layout."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Plan = TypeVar("Plan", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class ExpressionProgram:
-    """The one launch that computes an expression; speedups/programs.cpp reads it.
+    """The launch that computes an expression. speedups/programs.cpp reads its fields.
 
     Parameters
     ----------
     steps : tuple of KernelStep
-        One.
+        A single step.
     strides : tuple of int
         Strides of the result in elements, if it is new memory.
     contiguous : bool
-        Whether they are those of C order.
+        Whether the strides are C order.
     most_size : int
-        Elements of the largest result that this program is for.
+        Number of elements of the largest result that the program may compute.
     temporaries : tuple of int
         Bytes of each temporary.
     """
@@ -42,7 +42,7 @@ class ExpressionProgram:
 
 
 def planned_at_once(plan: Plan) -> Plan:
-    """Decorator of planners: return None if a re-entrant call has evaluated a node of the plan meanwhile."""
+    """Decorator for planners: return None if a re-entrant call evaluates a node of the plan meanwhile."""
 
     @wraps(plan)
     def call(*args: Any) -> ExpressionProgram | None:
@@ -58,7 +58,7 @@ def planned_at_once(plan: Plan) -> Plan:
 
 
 def use_programs(cache: KernelCache) -> Any:
-    """Return the core's table of programs that goes with a cache, and have the core use it."""
+    """Return the native table of programs of a cache, and make it the table in use."""
     table = cache.value_for("the core's programs", core.Programs, cache.device)
     table.use()
     return table

@@ -1,4 +1,4 @@
-"""Sequences of launches that are planned once and run for any memories."""
+"""Sequences of launches that are planned once and run with any memories."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["LaunchSequence"]
 
 
 class LaunchSequence:
-    """Launches that read and write a few memories, which each run gives anew.
+    """Launches that read and write a few memories. Each run has its own memories.
 
     Parameters
     ----------
     launches : iterable of Launch
-        For some memories. After each of their buffers comes the offset in it.
+        The launches with the memories of the plan. The argument after each buffer is the offset in it.
     memories : sequence of Memory
-        These memories.
+        The memories of the plan.
     """
 
     temporaries = ()
@@ -34,18 +34,18 @@ class LaunchSequence:
 
     @cached_property
     def _native(self) -> Any:
-        """The same as a program of the compiled core."""
+        """The program of the native implementation."""
         return core.Sequence(self, self._device)
 
     def run(self, memories: Sequence[Memory], offsets: Sequence[int]) -> None:
-        """Make all launches; the device's lock is held.
+        """Run all launches. The caller holds the device's lock.
 
         Parameters
         ----------
         memories : sequence of Memory
-            As many as the sequence has been planned for.
+            One memory for each memory of the plan.
         offsets : sequence of int
-            Elements that are added to the offsets in each memory.
+            Number of elements that are added to the offsets in each memory.
         """
         if core is not None:
             self._native.run(self._device, tuple(memories), tuple(offsets))
@@ -53,7 +53,10 @@ class LaunchSequence:
         for step in self.steps:
             assert step.groups is not None
             assert step.nbytes is not None
-            args = [_bound(letter, arg, memories, offsets) for letter, arg in zip(step.letters, step.args, strict=True)]
+            args = [
+                _bind_argument(letter, arg, memories, offsets)
+                for letter, arg in zip(step.letters, step.args, strict=True)
+            ]
             step.kernel.launch(step.groups, step.local, args, step.inline_bytes > 0, step.nbytes)
 
 
@@ -78,8 +81,8 @@ def _step(launch: Launch, numbers: dict[int, int]) -> KernelStep:
     )
 
 
-def _bound(letter: str, arg: Any, memories: Sequence[Memory], offsets: Sequence[int]) -> Any:
-    """Return the argument for these memories."""
+def _bind_argument(letter: str, arg: Any, memories: Sequence[Memory], offsets: Sequence[int]) -> Any:
+    """Return a step's argument for the memories and offsets of a run."""
     if letter == INPUT:
         return memories[arg].buffer
     if letter == INPUT_OFFSET:

@@ -8,7 +8,7 @@ from clarray._engine.runtime import Device
 from clarray._engine.runtime.cache import DiskCache, cache_of, key_of
 from clarray._engine.tuning.tuned import Tuned
 
-__all__ = ["forget", "tuned_of", "keep", "place_of"]
+__all__ = ["forget", "load_tuned", "store_tuned", "tuned_path"]
 
 
 def _cache() -> DiskCache:
@@ -19,22 +19,22 @@ def _key(device: Device) -> str:
     return key_of("tuning", device.identity)
 
 
-def place_of(device: Device) -> Path:
-    """The file that results for a device are kept in."""
+def tuned_path(device: Device) -> Path:
+    """Return the path of a device's tuning results."""
     return _cache().folder / _key(device)
 
 
-def tuned_of(device: Device) -> Tuned | None:
-    """What tuning found on a device; None where it has not run, or its file cannot be used."""
+def load_tuned(device: Device) -> Tuned | None:
+    """Return the tuning results of a device. None if there are none, or if their file cannot be used."""
     return Tuned.from_json(_cache().load_json(_key(device)), device.identity)
 
 
-def keep(device: Device, kept: Tuned) -> bool:
-    """Store a result; whether it is there afterwards."""
-    _cache().store_json(_key(device), kept.to_json())
-    return tuned_of(device) == kept
+def store_tuned(device: Device, tuned: Tuned) -> bool:
+    """Store tuning results, and return whether they can be read back."""
+    _cache().store_json(_key(device), tuned.to_json())
+    return load_tuned(device) == tuned
 
 
 def forget(device: Device) -> None:
-    """Drop what was stored."""
+    """Delete the tuning results of a device."""
     _cache().discard(_key(device))

@@ -171,7 +171,7 @@ bool bind_extents(PyObject* root, const Place* target, long long itemsize, Opera
 }
 
 // The length of what is reduced, where one axis is reduced to a number and a launch is for every length; else 0. As
-// `_place_runs` in clarray._engine.fused.reduce.launch: not where the axis is turned round, or reaches far.
+// `_append_any_length_inputs` in clarray._engine.fused.reduce.launch: not where the axis is turned round, or reaches far.
 long long run_length(PyObject* root, const Operands& operands) {
     PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
     if (PyTuple_GET_SIZE(shape) != 1 || PyTuple_GET_SIZE(node.shape.of(root))) return 0;

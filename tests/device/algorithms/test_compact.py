@@ -170,7 +170,7 @@ def test_giving_up_looking_back() -> None:
         a = clarray.array(values)
         for _ in range(5):
             np.testing.assert_array_equal(a[a > 0.5].get(), values[values > 0.5])
-        cache.keep(compaction._FAILED, True)
+        cache.store_prepared(compaction._FAILED, True)
         np.testing.assert_array_equal(a[a > 0.5].get(), values[values > 0.5])
 
 

@@ -18,7 +18,7 @@ import clarray
 from clarray._api import tune as tuning
 from clarray._api.tune_workloads import workloads
 from clarray._engine.evaluate import kernel_cache_of
-from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
+from clarray._engine.launch.tuned_files import forget, load_tuned, store_tuned, tuned_path
 from clarray._engine.runtime import Device, current_device
 from clarray._engine.tuning import Tuned, select
 from clarray._engine.tuning.rows import ROWS
@@ -130,11 +130,11 @@ def test_tuning_reaches_every_algorithm(row: str) -> None:
 
 def test_a_result_is_kept_and_used(device: Device, capsys: pytest.CaptureFixture[str]) -> None:
     first, _ = values(device)
-    assert tuned_of(device) is None
+    assert load_tuned(device) is None
     row = select(device.capabilities)
     kept = Tuned(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}})
-    assert keep(device, kept)
-    assert tuned_of(device) == kept
+    assert store_tuned(device, kept)
+    assert load_tuned(device) == kept
     tuning.install(device, kept)
     assert kernel_cache_of(device).policies.elementwise.groups_per_unit == first
     clarray.show_config(details=True)
@@ -144,14 +144,14 @@ def test_a_result_is_kept_and_used(device: Device, capsys: pytest.CaptureFixture
     x = clarray.arange(1000, dtype="float32")
     assert float((x * 2).sum()) == 999000
     forget(device)
-    assert tuned_of(device) is None
+    assert load_tuned(device) is None
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "no json", "foreign"])
 def test_a_damaged_file_is_as_none(device: Device, damage: str) -> None:
     kept = Tuned(device.identity, "cpu", "2026-11-21", "fast", {})
-    keep(device, kept)
-    path = place_of(device)
+    store_tuned(device, kept)
+    path = tuned_path(device)
     data = path.read_bytes()
     if damage == "no json":
         from clarray._engine.launch import tuned_files as files
@@ -163,8 +163,8 @@ def test_a_damaged_file_is_as_none(device: Device, damage: str) -> None:
         files._cache().store_json(path.name, replace(kept, device="another").to_json())
     else:
         path.write_bytes({"cut": data[:-3], "changed": data[:-1] + b"!", "empty": b""}[damage])
-    assert tuned_of(device) is None
-    assert select(device.capabilities, tuned_of(device)).source == "shipped"
+    assert load_tuned(device) is None
+    assert select(device.capabilities, load_tuned(device)).source == "shipped"
 
 
 def test_the_command(device: Device, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,21 +174,21 @@ def test_the_command(device: Device, capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(tuning.tune, "__kwdefaults__", {**usual, "clock": fake_clock(device, {first: 1.0})})
     assert tuning.main(["--dry-run"]) == 0
     assert "groups_per_unit" in capsys.readouterr().out
-    assert tuned_of(device) is None
+    assert load_tuned(device) is None
     assert tuning.main(["--quick", "--size", "300"]) == 0
-    assert str(place_of(device)) in capsys.readouterr().out
-    found = tuned_of(device)
+    assert str(tuned_path(device)) in capsys.readouterr().out
+    found = load_tuned(device)
     assert found is not None
     assert found.changes == {"elementwise": {"groups_per_unit": first}}
     assert kernel_cache_of(device).policies.source.startswith("tuned on ")
     # what is not measured again stays
-    keep(device, replace(found, changes={"reduce": {}, **found.changes}))
+    store_tuned(device, replace(found, changes={"reduce": {}, **found.changes}))
     assert tuning.main(["--only", "elementwise", "--size", "300"]) == 0
-    again = tuned_of(device)
+    again = load_tuned(device)
     assert again is not None
     assert set(again.changes) == {"reduce", "elementwise"}
     assert tuning.main(["--reset"]) == 0
-    assert tuned_of(device) is None
+    assert load_tuned(device) is None
     assert kernel_cache_of(device).policies.source == "shipped"
 
 
@@ -211,7 +211,9 @@ def test_a_pipe_gets_the_report_alone(device: Device, capsys: pytest.CaptureFixt
 def test_a_fresh_process_uses_what_was_kept(device: Device, tmp_path: Path) -> None:
     first, _ = values(device)
     row = select(device.capabilities)
-    keep(device, Tuned(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}}))
+    store_tuned(
+        device, Tuned(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}})
+    )
     script = "import clarray; clarray.show_config()"
     environment = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path)}
     shown = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)

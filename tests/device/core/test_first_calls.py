@@ -19,7 +19,7 @@ import pytest
 import clarray
 from clarray import DeviceArray
 from clarray._engine.expr.host_value import Undefined, host_value, is_host_exact_tree
-from clarray._engine.launch.host_tier import MOST_ELEMENTS, Awaited, kernels_only, setting
+from clarray._engine.launch.host_tier import MOST_ELEMENTS, TieredKernel, kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import integer_range, is_host_exact, is_host_exact_cast
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -51,9 +51,9 @@ def first_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]
     cache = kernel_cache_of(current_device())
     before = cache.prepared, cache.rendered
 
-    def wanted(look_after: float = 1e9, compile_after: float = 1e9) -> None:
+    def wanted(prefetch_after: float = 1e9, compile_after: float = 1e9) -> None:
         monkeypatch.setattr(setting, "on", True)
-        monkeypatch.setattr(setting, "look_after", look_after)
+        monkeypatch.setattr(setting, "prefetch_after", prefetch_after)
         monkeypatch.setattr(setting, "compile_after", compile_after)
         cache.prepared, cache.rendered = {}, {}
 
@@ -310,7 +310,7 @@ def test_a_kernel_is_compiled_beside_and_touches_nothing(policy: str, layout: st
 
 def test_one_call_that_waits_for_the_machine_is_not_often(first_calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a program of a single sum would render a kernel, for which Mako is imported, on a machine that is busy."""
-    first_calls(look_after=0.001)
+    first_calls(prefetch_after=0.001)
     looked: list[Any] = []
 
     def slow(root: Any) -> Any:
@@ -318,7 +318,7 @@ def test_one_call_that_waits_for_the_machine_is_not_often(first_calls: Any, monk
         return host_value(root)
 
     monkeypatch.setattr("clarray._engine.launch.host_tier.host_value", slow)
-    monkeypatch.setattr(Awaited, "look_after", lambda *given: looked.append(given))
+    monkeypatch.setattr(TieredKernel, "prefetch", lambda *given: looked.append(given))
     x = clarray.asarray(np.arange(10))
     (x * 3 - 2).evaluate()
     assert not looked
@@ -347,7 +347,7 @@ def test_what_cannot_be_compiled_raises_at_the_launch(first_calls: Any, monkeypa
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_kernel_that_is_kept_is_loaded_soon(kept: bool, first_calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    first_calls(look_after=0.0)
+    first_calls(prefetch_after=0.0)
     monkeypatch.setattr(Kernel, "is_stored", lambda kernel, inline: kept)
     x = clarray.ones(5, np.int32)
     for times in ((1, 0), *[(0, 1) if kept else (1, 0)] * 5):  # without waiting: no thread gets in between

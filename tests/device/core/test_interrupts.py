@@ -209,7 +209,7 @@ def one_way() -> Iterator[None]:
 @pytest.fixture
 def no_kernel_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let NumPy compute pending expressions for good: no kernel is compiled in its place."""
-    monkeypatch.setattr(setting, "look_after", math.inf)
+    monkeypatch.setattr(setting, "prefetch_after", math.inf)
     monkeypatch.setattr(setting, "compile_after", math.inf)
     forget(current_device())
 

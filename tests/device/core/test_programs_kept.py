@@ -55,7 +55,7 @@ def compare(names: Any) -> None:
 
 
 def test_programs_that_are_not_used_go(alive: weakref.WeakSet[Program], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "AGAIN", -1.0)  # no time is short
+    monkeypatch.setattr(kernel_cache, "RELOAD_SECONDS", -1.0)  # no time is short
     for _ in range(2):  # what is gone is made again
         compare(UFUNCS)
         assert len(current_device().sources) <= LIMIT

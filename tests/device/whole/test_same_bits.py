@@ -139,7 +139,7 @@ def called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def test_every_function(dtype: str, times: int, special: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """NumPy computes all that it ever computes, then the kernels compute the same."""
     monkeypatch.setattr(setting, "on", True)
-    for name in ("look_after", "compile_after"):
+    for name in ("prefetch_after", "compile_after"):
         monkeypatch.setattr(setting, name, 1e9)
     cache = kernel_cache_of(current_device())
     monkeypatch.setattr(cache, "prepared", {})

@@ -18,13 +18,14 @@ from clarray._engine.fused.reduce.plan import (
     COLUMNS,
     ROWS,
     ReduceSpace,
+    TaskShape,
     ascending,
     lanes_for,
+    merge_row_tasks,
     power_of_two,
     reduce_space,
-    rows_abreast,
+    rows_per_item,
     split,
-    tasks_abreast,
 )
 from clarray._engine.tuning import ReducePolicy
 from clarray._engine.tuning.rows import CPU, GPU, TINY_CPU, TINY_GPU
@@ -144,16 +145,17 @@ def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, mo
     lanes = lanes_for(space.form, prod(space.kept), inner, prod(space.reduced), vector, policy)
     return lanes, split(
         space,
-        space.form,
-        vector,
-        lanes,
-        policy.strip if space.form == COLUMNS else 1,
-        policy.loads,
+        TaskShape(
+            vector=vector,
+            lanes=lanes,
+            strip=policy.strip if space.form == COLUMNS else 1,
+            loads=policy.loads,
+            block=block,
+        ),
         policy,
         units,
         False,
         most,
-        block,
     )
 
 
@@ -219,7 +221,9 @@ def test_equal_sizes_give_equal_plans() -> None:
 
 def test_order_that_matters_is_not_split() -> None:
     space = space_of((1, 100000), (1,), (100000, 1), ordered=True)
-    assert split(space, ROWS, 1, 1, 1, 1, GPU.reduce, 132, True, 2**52).parts == 1
+    assert space.form == ROWS
+    task = TaskShape(vector=1, lanes=1, strip=1, loads=1)
+    assert split(space, task, GPU.reduce, 132, True, 2**52).parts == 1
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([CPU, TINY_CPU, GPU]))
@@ -227,11 +231,12 @@ def test_rows_abreast_are_all_somebodys(outputs, length, row):
     policy = row.reduce
     space = space_of((outputs, length), (1,), (length, 1))
     lanes = lanes_for(space.form, outputs, length, length, 4, policy)
-    divided = split(space, space.form, 4, lanes, 1, policy.loads, policy, 2, False, 1 << 60)
-    rows = rows_abreast(space, divided, 4, policy)
+    task = TaskShape(vector=4, lanes=lanes, strip=1, loads=policy.loads)
+    division = split(space, task, policy, 2, False, 1 << 60)
+    rows = rows_per_item(space, division, 4, policy)
     assert rows in (1, policy.rows_per_item)
     if rows > 1:
-        found = tasks_abreast(divided, rows)
-        assert divided.parts == 1
+        found = merge_row_tasks(division, rows)
+        assert division.parts == 1
         assert (found.tasks - 1) * rows < outputs <= found.tasks * rows
         assert 1 <= found.groups <= found.tasks

@@ -147,7 +147,7 @@ def fake_device(row: str, monkeypatch: pytest.MonkeyPatch, seen: Seen) -> Device
     """Make a device with the policies of a row, whose kernels only look at their arguments."""
     made, device = KernelCache.__new__(KernelCache), Device()
     given = {"device": device, "capabilities": CAPABILITIES, "policies": ROWS[row], "units": 3}
-    for name, value in (given | {"prepared": {}, "rendered": {}, "_free_zeros": {}, "kept": {}}).items():
+    for name, value in (given | {"prepared": {}, "rendered": {}, "_free_zeros": {}, "persistent": {}}).items():
         object.__setattr__(made, name, value)  # of no device that the compiled core could be told of
 
     def program(self: KernelCache, text: str, types: Mapping[str, Sequence[str]]) -> Any:

@@ -29,7 +29,7 @@ def test_each_input_counts_once() -> None:
     operands = Operands([ROWS, TWO, ROWS, PLACES, TWO])
     assert operands.pattern == (0, 1, 0, 2, 1)
     assert operands.nodes == [ROWS, TWO, PLACES]
-    assert operands.placed == [ROWS, PLACES]
+    assert operands.non_constants == [ROWS, PLACES]
     assert operands.nbytes == 4 * 32
     assert Operands([ROWS]).pattern == (0,)
     assert Operands([]).pattern == ()
@@ -65,7 +65,7 @@ def test_strides_are_told_innermost_first_and_unit_ones_not() -> None:
 def test_rows_start_aligned_if_their_places_and_distances_do(strides: tuple, shift: int, aligned: bool) -> None:
     operands = Operands([TWO, ROWS, PLACES])
     steps = [strides, (3, 1)]  # an index is not loaded, so nothing is asked of it
-    assert operands.rows_aligned(steps, operands.starts([shift, 1])) is aligned
+    assert operands.rows_aligned(steps, operands.shifted_offsets([shift, 1])) is aligned
 
 
 def test_arrays_start_aligned_if_their_offsets_are() -> None:

@@ -21,7 +21,7 @@ from clarray._engine.expr.overlap import same_strides
 from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import COSTLY, Operands, leaf_arguments, operands_of
+from clarray._engine.launch.operands import COSTLY, Operands, collect_operands, leaf_arguments
 from clarray._engine.runtime import Memory
 from clarray._engine.values import dataclass
 
@@ -130,7 +130,7 @@ def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: Transfor
         Where they are stored: a leaf without gaps.
     """
     core, step, policy = here.core, here.step, here.policy
-    operands = operands_of(value)
+    operands = collect_operands(value)
     strides = operands.strides(len(value.shape))
     lines = [
         (value.shape[k], tuple(s[k] for s in strides)) for k in here.order if k != here.axis and value.shape[k] > 1
@@ -142,7 +142,7 @@ def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: Transfor
     key = ("fft", value.sig, operands.pattern, plan, followed.key)
     kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, finish, cache.capabilities)
     tables = tables_for(cache.device, plan, step.m, core.order, (core.chirp_before, core.chirp_after))
-    cache.kept[id(tables.memory.buffer)] = tables.memory  # so that captures know it
+    cache.persistent[id(tables.memory.buffer)] = tables.memory  # so that captures know it
     nbytes = operands.nbytes + followed.operands.nbytes + out.size * out.dtype.itemsize
     groups, keep = _groups(cache, here, plan.lanes, nbytes)
     values: dict[str, Any] = {"tables": tables.memory.buffer, "scale": core.scale, **tables.places, **followed.sizes}
@@ -205,7 +205,7 @@ def _followed(here: OnePass, finish: TransformEpilogue | None, out: Node) -> _Fo
         return _Followed(None, Operands(()), {}, 0, ())
     operands = Operands(finish.others)
     placed = operands.strides(len(out.shape))
-    classes = iter([_ending_access(node, s, out) for node, s in zip(operands.placed, placed, strict=True)])
+    classes = iter([_ending_access(node, s, out) for node, s in zip(operands.non_constants, placed, strict=True)])
     accesses = tuple(["const" if n.op is CONST else next(classes) for n in operands.nodes])
     kinds = [each for each in accesses if each != "const"]
     moved = [s for s, kind in zip(placed, kinds, strict=True) if kind in ("strided", "index")]

@@ -34,7 +34,7 @@ from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
-from clarray._engine.launch.operands import COSTLY, Operands, operands_of, place
+from clarray._engine.launch.operands import COSTLY, Operands, append_inputs, collect_operands
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.runtime.capture import abort_capture
@@ -374,7 +374,7 @@ def _prepare(
     """Plan a launch that moves elements between arrays, `starts` of them, or from one into all places (`single`)."""
     policy = cache.policies.elementwise
     numbers = _as_int64(numbers)
-    operands = operands_of(numbers)
+    operands = collect_operands(numbers)
     space = _space(named, operands)
     joins = len(starts) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
     words = widening(space, itemsize, starts) if joins else 1
@@ -424,7 +424,7 @@ def _run(
     key += [x % WORD for x in starts]
     key.append(numbers.sig)
     inputs: list[Any] = []
-    place(numbers.inputs or (numbers,), key, inputs, False)
+    append_inputs(numbers.inputs or (numbers,), key, inputs, False)
     found = cache.value_for(tuple(key), _prepare, cache, op, mode, named, numbers, itemsize, starts, single)
     values = found.sizes.copy()
     error = None

@@ -287,7 +287,7 @@ def _reading(job: Job) -> _Reading:
     accesses = job.operands.accesses([s[-1] for s in strides], explicit)
     if not _counted(job) or (not policy.explicit and STRIDED in accesses):
         vector = 1  # neighbouring work-items take neighbouring elements
-    whole = not policy.explicit and job.operands.rows_aligned(strides, job.operands.starts(job.space.offsets))
+    whole = not policy.explicit and job.operands.rows_aligned(strides, job.operands.shifted_offsets(job.space.offsets))
     position = index_type(furthest(shape, strides, 2 * job.size), policy.chunked)
     return _Reading(accesses, vector, explicit and vector > 1, whole, position)
 

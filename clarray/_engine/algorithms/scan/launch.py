@@ -18,7 +18,7 @@ from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.operands import Operands, operands_of
+from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.ops.monoids import Monoid, scan_monoid
 from clarray._engine.runtime import Device
 from clarray._engine.writing import flush_readers, overlaps
@@ -108,7 +108,7 @@ def _run(
     positions: Node | None,
 ) -> None:
     if target.size:
-        operands = operands_of(value)
+        operands = collect_operands(value)
         strides = (target.strides, *operands.strides(len(value.shape)))
         lines = line_space(value.shape, axis, strides)
         plan = scan_plan(

@@ -26,7 +26,7 @@ from clarray._engine.algorithms.scan.plan_lookback import MOST
 from clarray._engine.algorithms.scan.source import held_bytes, parallel_source, state_dtypes, state_words
 from clarray._engine.expr.node import Node, contiguous_leaf, index
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, operands_of
+from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
 from clarray._engine.runtime.steps import LaunchEpoch
@@ -48,13 +48,13 @@ def run_parallel(
         Whether a single pass is allowed; by default where the policy says so, the device has passed
         a test, and no input is overwritten: a work-group that gives up waiting reads them again.
     """
-    operands = operands_of(value)
+    operands = collect_operands(value)
     strides = (target.strides, *operands.strides(len(value.shape)))
     lines = line_space(value.shape, axis, strides)
     length = value.shape[axis]
-    offsets = (target.offset + lines.offsets[0], *operands.starts(lines.offsets[1:]))
-    loose = tuple([o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *operands.placed), strict=True)])
-    inputs_kept = all(n.memory is not target.memory for n in operands.placed)
+    offsets = (target.offset + lines.offsets[0], *operands.shifted_offsets(lines.offsets[1:]))
+    loose = tuple([o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *operands.non_constants), strict=True)])
+    inputs_kept = all(n.memory is not target.memory for n in operands.non_constants)
     if lookback is None:
         lookback = inputs_kept and is_trusted(cache)
     kinds = operands.kinds("")
@@ -77,7 +77,7 @@ def _prepare(
     lookback: bool,
 ) -> tuple[ParallelPlan, Partition, dict[str, Kernel], Monoid]:
     """How lines that lie so are scanned, and by which kernels; the operation may be one in a wider dtype."""
-    dtypes = [monoid.out_dtype, *(n.dtype for n in operands.placed), *operands.dtypes(value)]
+    dtypes = [monoid.out_dtype, *(n.dtype for n in operands.non_constants), *operands.dtypes(value)]
     policy = cache.policies.scan
     if policy.widen and cache.capabilities.fp64 and not is_beside(lines, length, policy.paired_lines):
         monoid = widened_monoid(monoid)

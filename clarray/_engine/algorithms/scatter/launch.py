@@ -11,7 +11,7 @@ from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.node import EAGER, Node, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
-from clarray._engine.launch.operands import COSTLY, operands_of
+from clarray._engine.launch.operands import COSTLY, collect_operands
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.writing import flush_readers
 
@@ -44,7 +44,7 @@ def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node
 
 def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> Launch:
     policy = cache.policies.elementwise
-    operands = operands_of(*([value] if value is not None else []))
+    operands = collect_operands(*([value] if value is not None else []))
     rest, place, listed = targets.rest, targets.place, targets.shape
     ndim = len(rest.shape) + len(listed)
     inner = slice(place, place + len(listed))

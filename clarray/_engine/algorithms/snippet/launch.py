@@ -15,7 +15,7 @@ from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf, memory_of, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
-from clarray._engine.launch.operands import COSTLY, Operands, leaf_arguments, operands_of
+from clarray._engine.launch.operands import COSTLY, Operands, collect_operands, leaf_arguments
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
@@ -123,7 +123,7 @@ def _launch(
     cache: KernelCache, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
 ) -> Launch:
     policy = cache.policies.elementwise
-    inputs = operands_of(*values)
+    inputs = collect_operands(*values)
     outs = [p for p, (_, _, raw) in zip(places, snippet.outputs, strict=True) if not raw]
     ndim = len(shape)
     strides = (*(aligned(n.shape, n.strides, ndim) for n in outs), *inputs.strides(ndim))

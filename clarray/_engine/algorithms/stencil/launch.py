@@ -20,7 +20,7 @@ from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, memor
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce.plan import power_of_two
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.operands import Operands, operands_of
+from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.values import dataclass
 
@@ -134,7 +134,7 @@ def _prepare(
     dtype: np.dtype,
     target: Node,
 ) -> Launch:
-    operands = operands_of(value)
+    operands = collect_operands(value)
     places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in operands.nodes)
     key = ("window", value.sig, operands.pattern, places, target.shape, window, modes, repr(cval), dtype, target.dtype)
     given = (cache, value, operands, window, modes, cval, dtype, target)

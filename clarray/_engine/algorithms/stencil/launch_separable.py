@@ -21,7 +21,7 @@ from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.layout import ALIGNMENT, index_type, starts_aligned
 from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.operands import Operands, operands_of
+from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.runtime import Kernel, Memory
 
@@ -89,7 +89,7 @@ def _prepare(
     dtype: np.dtype,
     out_dtype: np.dtype,
 ) -> tuple[Prepared | None, Operands]:
-    operands = operands_of(value)
+    operands = collect_operands(value)
     places = tuple(
         (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None
         for n in operands.nodes

@@ -1,1 +1,1 @@
-"""Elements that a mask selects, one after the other."""
+"""Compactions: the elements that a mask selects, in C order."""

@@ -1,4 +1,4 @@
-"""Launches of compactions, made and run at once: their result's size is read on the way."""
+"""Run compactions. Their launches are not returned, because the size of the result is read between them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clarray._engine.expr.bounds import record_count, recorded_count
 from clarray._engine.expr.layout import INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, replanned
 from clarray._engine.expr.view import Shape, broadcast_shapes
-from clarray._engine.fused.compact.plan import WORD, CompactPlan, compact_plan, flat_step, parts
-from clarray._engine.fused.compact.source import compact_source, places
+from clarray._engine.fused.compact.plan import WORD, CompactOperands, CompactPlan, compact_plan, flat_step, parts
+from clarray._engine.fused.compact.source import compact_source, flag_ranks
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.launch.kernel_cache import KernelCache
-from clarray._engine.launch.operands import operands_of, place, place_flat, stride_arguments
+from clarray._engine.launch.operands import append_flat_inputs, append_inputs, collect_operands, stride_arguments
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
@@ -23,17 +23,26 @@ _INT64 = np.dtype(np.int64)
 
 
 def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Node:
-    """The elements of `value` where `mask` is set, in C order, as a leaf of one axis; see `compact`."""
+    """Return the selected elements as a contiguous leaf of one axis, computed by `compact`."""
     memory, total = compact(cache, value, mask, room)
     return contiguous_leaf(memory, (total,), value.dtype)
 
 
 @replanned
 def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple[Memory, int]:
-    """The elements of `value` where `mask` is set, in C order, in new memory, and their number.
+    """Copy the elements of `value` for which `mask` is set, in C order, to new memory.
 
-    Pending ones are computed while they are read. The memory has place for `room` elements
-    after them. The number has been waited for, the elements have not.
+    Parameters
+    ----------
+    value, mask : Node
+        May be pending expressions. The kernel computes them.
+    room : int
+        Number of elements for which the memory has space after the result.
+
+    Returns
+    -------
+    tuple
+        The memory and the number of selected elements. The number has been waited for. The elements may be pending.
     """
     if not (value.size and mask.size):
         return cache.device.allocate(room * value.dtype.itemsize), 0
@@ -42,72 +51,75 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
     if value.shape != shape:
         shape = broadcast_shapes((value.shape, shape))
         n = prod(shape)
-    few = policy.chunked and n * value.dtype.itemsize <= policy.small_bytes
-    known = None if few or mask.shape != shape else recorded_count(mask)
-    if known is not None and n * value.dtype.itemsize > _WAITED:
-        known = None
-    for once in (True, False) if few or (known is None and _may_look_back(cache)) else (False,):
+    small = policy.chunked and n * value.dtype.itemsize <= policy.small_bytes
+    count = None if small or mask.shape != shape else recorded_count(mask)
+    if count is not None and n * value.dtype.itemsize > _LARGE_BYTES:
+        count = None
+    for once in (True, False) if small or (count is None and _can_look_back(cache)) else (False,):
         key: list[Any] = ["compact", value.sig, mask.sig, once]
         placed: list[Any] = []
         inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
-        loose = place_flat(inputs, shape, key, placed, not policy.chunked, True)
-        if loose is None:
+        unaligned = append_flat_inputs(inputs, shape, key, placed, not policy.chunked, True)
+        if unaligned is None:
             key, placed = [*key[:4], shape], []
-            place(inputs, key, placed, not policy.chunked)
+            append_inputs(inputs, key, placed, not policy.chunked)
         else:
-            key.append((n < INT_LIMIT, loose))
-        found = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, once)
-        if found is None:
+            key.append((n < INT_LIMIT, unaligned))
+        kernels = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, once)
+        if kernels is None:
             return compact(cache, flat(cache, value, shape), flat(cache, mask, shape), room)
-        values = {"inputs": placed, "steps": found.steps, "size": (n,)}
-        nbytes = found.nbytes + n * found.element_bytes
+        values = {"inputs": placed, "steps": kernels.steps, "size": (n,)}
+        nbytes = kernels.nbytes + n * kernels.element_bytes
+        selected: tuple[Memory, int] | None
         if once:
-            made = (_few if few else _one_pass)(cache, found, values, nbytes, value.dtype, room)
+            selected = (_single_item if small else _single_pass)(cache, kernels, values, nbytes, value.dtype, room)
         else:
-            made = _two_passes(cache, found, values, nbytes, value.dtype, room, known)
-        if made is not None:
+            selected = _two_passes(cache, kernels, values, nbytes, value.dtype, room, count)
+        if selected is not None:
             break
-    assert made is not None
-    if not few and known is None and mask.shape == shape:
-        record_count(mask, made[1])
-    return made
+    assert selected is not None
+    if not small and count is None and mask.shape == shape:
+        record_count(mask, selected[1])
+    return selected
 
 
-class _Prepared(NamedTuple):
-    """The kernels of a compaction; `steps` are the arguments between the inputs and the number of elements."""
+class CompactKernels(NamedTuple):
+    """The kernels of a compaction, and the arguments that follow from shapes and strides."""
 
     plan: CompactPlan
-    kernels: dict[str, Kernel]
-    steps: tuple[int, ...]
-    element_bytes: int  # that are read of each element, of what has as many
-    nbytes: int  # and of the rest
+    by_name: dict[str, Kernel]
+    steps: tuple[int, ...]  # arguments between those of the inputs and the number of elements
+    element_bytes: int  # per element, of the inputs that have all elements
+    nbytes: int  # of the other inputs
 
 
-def prepare_compact(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bool) -> _Prepared | None:
-    """Plan a compaction; None where an operand does not go through memory in even steps."""
-    operands = operands_of(value, mask)
-    known = [_step(x, shape) for x in operands.nodes if x.op is not CONST]
-    steps = [s for s in known if s is not None]
-    if len(steps) < len(known):
+def prepare_compact(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bool) -> CompactKernels | None:
+    """Plan a compaction. None if an operand has no single stride in C order."""
+    operands = collect_operands(value, mask)
+    strides = [_flat_stride(x, shape) for x in operands.nodes if x.op is not CONST]
+    steps = [s for s in strides if s is not None]
+    if len(steps) < len(strides):
         return None
     n = prod(shape)
     accesses = operands.accesses(steps)
-    furthest = max([n, *(n * abs(s) for s in steps)])
-    loaded = [x.dtype for x in operands.nodes if x.memory is not None]
-    computed = [value.dtype, *operands.dtypes(value, mask)]
-    positional = value.op is INDEX
-    whole = operands.are_aligned
-    plan = compact_plan(accesses, loaded, computed, furthest, whole, once, positional, cache.policies.compact)
+    compact_operands = CompactOperands(
+        accesses=accesses,
+        loaded=[x.dtype for x in operands.nodes if x.memory is not None],
+        computed=[value.dtype, *operands.dtypes(value, mask)],
+        largest_position=max([n, *(n * abs(s) for s in steps)]),
+        aligned=operands.are_aligned,
+    )
+    plan = compact_plan(compact_operands, once, value.op is INDEX, cache.policies.compact)
     key = ("compact", value.sig, mask.sig, operands.pattern, plan)
     kernels = cache.kernels_for(key, compact_source, plan, value, mask, operands.nodes, cache.capabilities)
-    each = sum(x.dtype.itemsize for x in operands.nodes if x.memory is not None and x.size == n)
-    rest = operands.nbytes - each * n
-    return _Prepared(plan, kernels, tuple(stride_arguments(accesses, [(s,) for s in steps])), each, rest)
+    element_bytes = sum(x.dtype.itemsize for x in operands.nodes if x.memory is not None and x.size == n)
+    step_args = tuple(stride_arguments(accesses, [(s,) for s in steps]))
+    return CompactKernels(plan, kernels, step_args, element_bytes, operands.nbytes - element_bytes * n)
 
 
-_WAITED = 1 << 24  # bytes: of more than these a second look at the mask takes longer than waiting
+_LARGE_BYTES = 1 << 24  # for more bytes, reading the mask twice takes longer than waiting for the count
 _FAILED = "compact: looking back failed"
-COUNT_BYTES = 8  # where one work-item that does all leaves how many it has found: memory of each call's own
+COUNT_BYTES = 8  # memory for the count of a single work-item, which each call allocates
 
 
 _PUBLISHED = "compact: published"
@@ -115,59 +127,59 @@ _EPOCHS = (1 << 20) - 2
 
 
 class Published(NamedTuple):
-    """The words in which tiles tell their counts, and what marks those of a launch."""
+    """The words in which tiles publish their counts, and the epoch of a launch, which is in its words."""
 
     memory: Memory
     epoch: int
 
 
 def _published(cache: KernelCache, tiles: int) -> Published:
-    """The words for a launch; they are cleared where tickets are taken, which count from 0."""
+    """Return the words for a launch. They are cleared if there are tickets, because tickets count from 0."""
     nbytes = 8 * (4 + tiles)
-    found: Published | None = cache.prepared.get(_PUBLISHED)
+    published: Published | None = cache.prepared.get(_PUBLISHED)
     ticket = cache.policies.compact.ticket
-    if found is None or found.memory.nbytes < nbytes or found.epoch >= _EPOCHS or ticket:
+    if published is None or published.memory.nbytes < nbytes or published.epoch >= _EPOCHS or ticket:
         memory = cache.device.allocate(max(nbytes, 1 << 16))
         cache.device.fill_zero(memory)
-        found = Published(memory, 0)
-    found = Published(found.memory, found.epoch + 1)
-    cache.keep(_PUBLISHED, found)
-    return found
+        published = Published(memory, 0)
+    published = Published(published.memory, published.epoch + 1)
+    cache.store_prepared(_PUBLISHED, published)
+    return published
 
 
-def _may_look_back(cache: KernelCache) -> bool:
+def _can_look_back(cache: KernelCache) -> bool:
     policy = cache.policies.compact
     return bool(policy.look_back) and not policy.chunked and _FAILED not in cache.prepared
 
 
-def _few(
-    cache: KernelCache, found: _Prepared, values: dict[str, Any], nbytes: int, dtype: np.dtype, room: int
+def _single_item(
+    cache: KernelCache, kernels: CompactKernels, values: dict[str, Any], nbytes: int, dtype: np.dtype, room: int
 ) -> tuple[Memory, int]:
-    """Let one work-item do all, into memory for all elements."""
-    device, policy = cache.device, found.plan.policy
+    """Compact in one work-item, to memory for all elements."""
+    device, policy = cache.device, kernels.plan.policy
     (n,) = values["size"]
     memory = device.allocate((n + room) * dtype.itemsize)
     counts = device.allocate(COUNT_BYTES)
-    kernel = found.kernels["compact_once"]
+    kernel = kernels.by_name["compact_once"]
     args = kernel.arguments(counts=counts.buffer, yp=memory.buffer, **values)
     moved = nbytes + n * dtype.itemsize
     kernel.launch((1,), (1,), args, moved <= policy.inline_bytes, moved)
     return memory, device.read_number(counts, 0, _INT64)
 
 
-def _one_pass(
-    cache: KernelCache, found: _Prepared, values: dict[str, Any], nbytes: int, dtype: np.dtype, room: int
+def _single_pass(
+    cache: KernelCache, kernels: CompactKernels, values: dict[str, Any], nbytes: int, dtype: np.dtype, room: int
 ) -> tuple[Memory, int] | None:
-    """Write into memory for all elements, and give back what was too much; None where it failed."""
-    device, policy = cache.device, found.plan.policy
+    """Compact in one pass to memory for all elements, and move a sparse result to smaller memory. None if it fails."""
+    device, policy = cache.device, kernels.plan.policy
     (n,) = values["size"]
     try:
         memory = device.allocate((n + room) * dtype.itemsize)
     except MemoryError:
         return None
-    tiles = -(-n // found.plan.tile)
+    tiles = -(-n // kernels.plan.tile)
     moved = nbytes + memory.nbytes
-    kernel = found.kernels["compact_once"]
+    kernel = kernels.by_name["compact_once"]
     head = np.empty(3, np.uint64)
     while True:
         published = _published(cache, tiles)
@@ -176,9 +188,9 @@ def _one_pass(
         kernel.launch((tiles,), (policy.work_group,), args, moved <= policy.inline_bytes, moved)
         device.read(published.memory, 0, head)
         if cache.prepared.get(_PUBLISHED) is published:
-            break  # otherwise a re-entrant call has published its own number there
+            break  # otherwise a re-entrant call has published its counts in these words
     if head[2]:
-        cache.keep(_FAILED, True)
+        cache.store_prepared(_FAILED, True)
         cache.prepared.pop(_PUBLISHED, None)
         return None
     total = int(head[1])
@@ -195,17 +207,17 @@ def _one_pass(
 
 def _two_passes(
     cache: KernelCache,
-    found: _Prepared,
+    kernels: CompactKernels,
     values: dict[str, Any],
     nbytes: int,
     dtype: np.dtype,
     room: int,
-    known: int | None,
+    count: int | None,
 ) -> tuple[Memory, int]:
-    """Count, wait for the number where it is not `known`, write."""
-    device, policy = cache.device, found.plan.policy
+    """Count the selected elements, wait for their number unless `count` is given, and write them."""
+    device, policy = cache.device, kernels.plan.policy
     (n,) = values["size"]
-    groups = parts(n, nbytes + n, cache.units, found.plan)
+    groups = parts(n, nbytes + n, cache.units, kernels.plan)
     inline = nbytes + n <= policy.inline_bytes
     counts = device.allocate(8 * groups)
     flags = device.allocate(8 * -(-n // WORD)) if policy.chunked else None
@@ -213,10 +225,10 @@ def _two_passes(
     values["counts"] = counts.buffer
     if flags is not None:
         values["flags"] = flags.buffer
-    kernel = found.kernels["compact_count"]
+    kernel = kernels.by_name["compact_count"]
     kernel.launch((groups,), local, kernel.arguments(**values), inline, nbytes)
-    if known is not None:
-        total = known
+    if count is not None:
+        total = count
     elif groups == 1:
         total = device.read_number(counts, 0, _INT64)
     else:
@@ -226,27 +238,27 @@ def _two_passes(
     memory = device.allocate((total + room) * dtype.itemsize)
     if total:
         if policy.chunked:
-            values["places"] = cache.value_for("compact places", _places, cache).buffer
-        kernel = found.kernels["compact_write"]
+            values["places"] = cache.value_for("compact: ranks of flags", _upload_flag_ranks, cache).buffer
+        kernel = kernels.by_name["compact_write"]
         args = kernel.arguments(yp=memory.buffer, **values)
         kernel.launch((groups,), local, args, inline, nbytes + total * dtype.itemsize)
     return memory, total
 
 
-def _places(cache: KernelCache) -> Memory:
-    return cache.device.upload(places())
+def _upload_flag_ranks(cache: KernelCache) -> Memory:
+    return cache.device.upload(flag_ranks())
 
 
-def _step(node: Node, shape: Shape) -> int | None:
+def _flat_stride(node: Node, shape: Shape) -> int | None:
     if node.memory is not None and node.contiguous and node.shape == shape:
         return 1
     return flat_step(shape, aligned(node.shape, node.strides, len(shape)))
 
 
 def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
-    """`root`, or a copy of its value where its operands do not go through memory in even steps."""
+    """Return `root`, or a copy of its value if an operand has no single stride in C order."""
     for node in root.inputs or (root,):
-        if node.op is not CONST and _step(node, shape) is None:
+        if node.op is not CONST and _flat_stride(node, shape) is None:
             break
     else:
         return root

@@ -13,27 +13,27 @@ from clarray._engine.runtime.steps import OPERANDS, OUTPUT, SIZE, TEMPORARY, Ker
 
 @planned_at_once
 def plan_selection(device: Device, value: Node, mask: Node) -> ExpressionProgram | None:
-    """Return the program of a selection by one work-item. None if many do it, or the host cannot read the count.
+    """Return the program of a selection by one work-item. None if it takes several, or the host cannot read the count.
 
     Parameters
     ----------
     device : Device
         Its lock is held.
     value, mask : Node
-        Of one shape. Their inputs are contiguous, or constants.
+        Nodes of the same shape. Their inputs are contiguous, or constants.
     """
     cache = kernel_cache_of(device)
     use_programs(cache)
     policy = cache.policies.compact
     if not (policy.chunked and cache.capabilities.host_memory):
         return None
-    found = prepare_compact(cache, value, mask, value.shape, True)
-    if found is None or found.steps or found.nbytes:
+    kernels = prepare_compact(cache, value, mask, value.shape, True)
+    if kernels is None or kernels.steps or kernels.nbytes:
         return None
     itemsize = value.dtype.itemsize
-    element_bytes = found.element_bytes + itemsize
+    element_bytes = kernels.element_bytes + itemsize
     step = KernelStep(
-        kernel=found.kernels["compact_once"],
+        kernel=kernels.by_name["compact_once"],
         groups=(1,),
         local=(1,),
         letters=OPERANDS + SIZE + TEMPORARY + OUTPUT,

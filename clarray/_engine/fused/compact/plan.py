@@ -1,12 +1,12 @@
-"""The plan of a compaction: which elements a mask selects, one after the other in C order.
+"""Plan compactions: copy the elements that a mask selects, in C order.
 
-Two passes, each over the same contiguous parts of the elements: the first counts what each part
-keeps, the second writes it behind what the parts before keep. Or one: where work-groups look back, and where
-there is one part only.
+A compaction has two passes over the same contiguous parts of the elements. The first pass counts the selected elements
+of each part. The second pass writes them after those of the earlier parts. One pass is enough if work-groups look back,
+or if there is only one part.
 
     elements   | part 0    | part 1    | part 2    |        1: counts  2  3  1
-    kept         x   x       x x     x     x
-    output     x x x x x x                                  2: part p from the sum of counts before p
+    selected     x   x       x x     x     x
+    output     x x x x x x                                  2: part p starts at the sum of the counts before p
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LANES = 8  # elements that a CPU keeps or drops at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan:
-    """What the source of a compaction is specialised on.
+    """The values that the source of a compaction is specialised on.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class CompactPlan:
     vector : int
         Elements per load.
     explicit : bool
-        Written in vector types.
+        Whether the source uses vector types.
     index : str
         C type of positions inside the operands.
     aligned : bool
@@ -43,7 +43,7 @@ class CompactPlan:
     loads : int
         Loads per work-item and tile.
     once : bool
-        Whether every element is read once: the work-groups look back, or, of chunks, there is one part.
+        Whether there is one pass: the work-groups look back, or there is one part (chunks).
     positional : bool
         Whether the values are the positions themselves (tiles only).
     policy : CompactPolicy
@@ -61,12 +61,35 @@ class CompactPlan:
 
     @property
     def tile(self) -> int:
-        """Elements that a work-group takes at once."""
+        """Elements that a work-group loads at once."""
         return self.policy.work_group * self.vector * self.loads
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactOperands:
+    """The operands of a compaction.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct input: ``'const'``, ``'index'``, or its access class.
+    loaded, computed : sequence of dtype
+        Dtypes of the inputs in memory, and of all computed values, the result first.
+    largest_position : int
+        The largest position inside an operand.
+    aligned : bool
+        Whether the inputs in memory start aligned for vectors.
+    """
+
+    accesses: tuple[str, ...]
+    loaded: Sequence[np.dtype]
+    computed: Sequence[np.dtype]
+    largest_position: int
+    aligned: bool
+
+
 def flat_step(shape: Shape, strides: Shape) -> int | None:
-    """The distance between neighbours in C order where it is the same everywhere, else None."""
+    """Return the stride between neighbours in C order if all neighbours have the same one, else None."""
     axes = [(n, (s,)) for n, s in zip(shape, strides, strict=True) if n != 1]
     merged = merge(axes)
     if len(merged) > 1:
@@ -75,29 +98,22 @@ def flat_step(shape: Shape, strides: Shape) -> int | None:
 
 
 def compact_plan(
-    accesses: tuple[str, ...],
-    loaded: Sequence[np.dtype],
-    computed: Sequence[np.dtype],
-    furthest: int,
-    aligned: bool,
+    operands: CompactOperands,
     once: bool,
     positional: bool,
     policy: CompactPolicy,
 ) -> CompactPlan:
-    """Choose the vectors.
+    """Choose the vectors of a compaction.
 
     Parameters
     ----------
-    loaded, computed : sequence of dtype
-        Of the inputs in memory, and of everything that is computed, the result first.
-    furthest : int
-        The largest position inside an operand.
     once : bool
-        Whether the work-groups may look back, or there is one part.
+        Whether there is one pass, because the work-groups may look back or there is one part.
     positional : bool
-        Whether the values are positions.
+        Whether the values are the positions themselves.
     """
-    index = index_type(furthest, policy.chunked)
+    accesses, loaded, computed = operands.accesses, operands.loaded, operands.computed
+    index = index_type(operands.largest_position, policy.chunked)
     if policy.chunked:
         complex_ = any(d.kind == "c" for d in (*loaded, *computed))
         return CompactPlan(
@@ -116,9 +132,9 @@ def compact_plan(
     if STRIDED in accesses:
         vector = 1
     loads = max(1, min(policy.loads, ITEMS // vector))
-    held = 2 if positional else max(4, computed[0].itemsize)
-    most = policy.local_bytes // held // policy.work_group
-    while vector * loads > most and vector * loads > 1:
+    local_itemsize = 2 if positional else max(4, computed[0].itemsize)
+    most_elements = policy.local_bytes // local_itemsize // policy.work_group
+    while vector * loads > most_elements and vector * loads > 1:
         vector, loads = (vector, loads // 2) if loads > 1 else (vector // 2, 1)
     loads = min(loads, 4 if vector * 32 > 255 else 8)
     return CompactPlan(
@@ -126,7 +142,7 @@ def compact_plan(
         vector=vector,
         explicit=False,
         index=index,
-        aligned=aligned and vector > 1,
+        aligned=operands.aligned and vector > 1,
         loads=loads,
         once=once,
         positional=positional,
@@ -135,8 +151,8 @@ def compact_plan(
 
 
 def parts(n: int, nbytes: int, units: int, plan: CompactPlan) -> int:
-    """Contiguous parts that the elements are cut into, one per work-group."""
+    """Return the number of contiguous parts of the elements, one per work-group."""
     policy = plan.policy
     quantum = WORD if policy.chunked else plan.tile
-    most = min(units * policy.groups_per_unit, -(-n // quantum), nbytes // policy.chunk_bytes)
-    return max(1, most)
+    most_parts = min(units * policy.groups_per_unit, -(-n // quantum), nbytes // policy.chunk_bytes)
+    return max(1, most_parts)

@@ -1,4 +1,4 @@
-"""Tuning of compaction: the policy, and its measured values per kind of device."""
+"""Policy of compactions, and its measured values per kind of device."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ class CompactPolicy:
     groups_per_unit : int
         Work-groups per compute unit.
     dense : int
-        Of 64 elements, so many must be kept for all 64 to be stored without a test (chunked only).
+        Least number of selected elements of 64 for which all 64 are stored without a test (chunked only).
     loads : int
         Loads of `vector_bytes` per work-item and tile (tiles only).
     vector_bytes : int
-        Bytes of the widest operand that one load takes (tiles only).
+        Bytes of the widest operand per load (tiles only).
     inline_bytes : int
         Launches that move fewer bytes run on the calling thread, where the device can.
     chunk_bytes : int
-        A launch uses no more work-groups than gives each this many bytes.
+        Least number of bytes per work-group of a launch.
     look_back : str
-        How the work-groups of one pass see each other's counts: ``''`` for not at all, so that
-        the elements are read twice; ``'ptx'`` by relaxed loads and stores of the device;
-        ``'volatile'`` for devices in whose memory those are the same.
+        How the work-groups of one pass read each other's counts. ``''``: not at all, so that there are two passes.
+        ``'ptx'``: by relaxed loads and stores of the device. ``'volatile'``: by volatile loads and stores, on devices
+        for which those are the same.
     window : int
-        Times 32 tiles that a warp looks back at, at once.
+        Number of times 32 tiles that a warp looks back at once.
     ticket : bool
-        Whether tiles are numbered as their work-groups start, where the device may start groups
+        Whether tiles are numbered in the order in which their work-groups start, because the device may start groups
         in another order than that of their numbers.
     local_bytes : int
-        Of a tile that goes through local memory, at most.
+        Limit of a tile in local memory.
     pause : int
-        Nanoseconds that a work-group sleeps before it looks at others' counts (NVIDIA only).
+        Nanoseconds that a work-group sleeps before it reads other counts (NVIDIA only).
     spins : int
-        Looks at another group's count before a single pass is given up.
+        Reads of another group's count before a single pass is given up.
     sparse : int
-        A result that fills less of its memory than one part in so many is moved to its own.
+        A result that fills less than ``1 / sparse`` of its memory is copied to memory of its size.
     small_bytes : int
-        Memory that is not worth it.
+        Memory of at most this size is never copied so.
     """
 
     chunked: bool

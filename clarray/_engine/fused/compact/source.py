@@ -1,4 +1,4 @@
-"""The sources of a compaction."""
+"""Render the sources of compactions."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def places() -> np.ndarray:
-    """For each byte of flags, the number of flags set before each bit, and in the top four bits, in all."""
+def flag_ranks() -> np.ndarray:
+    """Return the number of flags set before each bit, for each byte of flags, and their total in the top four bits."""
     flags = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
     ends = flags.cumsum(axis=1, dtype=np.uint64)
-    found = (ends - flags) << np.arange(0, 64, 8, dtype=np.uint64)
-    return np.bitwise_or.reduce(found, axis=1) | ends[:, -1] << np.uint64(60)
+    ranks = (ends - flags) << np.arange(0, 64, 8, dtype=np.uint64)
+    return np.bitwise_or.reduce(ranks, axis=1) | ends[:, -1] << np.uint64(60)
 
 
 def compact_source(
     plan: CompactPlan, value: Node, mask: Node, nodes: Sequence[Node], capabilities: Capabilities
 ) -> tuple[str, dict[str, Fields]]:
-    """Render the passes that keep `value` where `mask` is set, over their distinct inputs `nodes`."""
+    """Render the passes that select `value` by `mask`, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, LANES if plan.explicit else 1)
     same = value is mask
     (value, mask), nodes = with_moved_bits((value, mask), nodes)
@@ -44,7 +44,7 @@ def compact_source(
     fields = _fields(plan, inputs, out)
     keep = Call("keep", mask, inputs)
     name = inputs.slots.get(id(value), "")
-    origin, stride = f"{name}o", f"{name}s"  # of an index, where the values are positions
+    origin, stride = f"{name}o", f"{name}s"  # start and stride of the index, if the values are positions
     template = "compact/chunks" if plan.policy.chunked else "compact/tiles"
     body = render(
         template,

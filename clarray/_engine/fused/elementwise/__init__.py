@@ -1,1 +1,1 @@
-"""Every element on its own."""
+"""Elementwise kernels."""

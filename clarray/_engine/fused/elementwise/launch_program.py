@@ -6,8 +6,14 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
-from clarray._engine.fused.elementwise.launch import Flat, Strided, flat_kernel, kernel_of, strided_kernel
-from clarray._engine.launch.host_tier import Awaited, setting
+from clarray._engine.fused.elementwise.launch import (
+    FlatKernel,
+    StridedKernel,
+    flat_kernel,
+    resolve_kernel,
+    strided_kernel,
+)
+from clarray._engine.launch.host_tier import TieredKernel, setting
 from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.runtime import Device
@@ -16,7 +22,7 @@ from clarray._engine.runtime.steps import LOOPS, OPERANDS, OUTPUT, OUTPUT_OFFSET
 
 @planned_at_once
 def plan_elementwise(
-    device: Device, root: Node, offset: int, strides: Shape | None, flat: bool, every: bool
+    device: Device, root: Node, offset: int, strides: Shape | None, flat: bool, any_extent: bool
 ) -> ExpressionProgram | None:
     """Return the program of an elementwise expression, or None to leave it to Python.
 
@@ -25,39 +31,42 @@ def plan_elementwise(
     device : Device
         Its lock is held.
     root : Node
-        Pending, elementwise, its inputs memory and constants.
+        The pending elementwise expression. Its inputs are memory and constants.
     offset : int
         Offset of the output in its memory, in elements.
     strides : tuple of int or None
-        Strides of the output, in elements; None for the order that NumPy gives the result.
+        Strides of the output, in elements. None for NumPy's order of the result.
     flat : bool
         Whether all inputs, and the output, are contiguous or have one element.
-    every : bool
-        Plan for loops of all extents, which are the axes in their order.
+    any_extent : bool
+        Plan for loops of any extents. The loops are the axes in their order.
     """
     cache = kernel_cache_of(device)
     use_programs(cache)
     if strides is None:
         strides = contiguous(root.shape) if flat else result_strides(root)
-    most = INT_LIMIT - 1
+    most_size = INT_LIMIT - 1
     stream_bytes = cache.policies.elementwise.stream_bytes
-    if stream_bytes:  # from there on it is another kernel
-        most = min(most, (stream_bytes - 1) // root.dtype.itemsize)
-    step = _flat_step(cache, root, offset, most) if flat else _strided_step(cache, root, offset, strides, every)
+    if stream_bytes:  # larger results have another kernel
+        most_size = min(most_size, (stream_bytes - 1) // root.dtype.itemsize)
+    if flat:
+        step = _flat_step(cache, root, offset, most_size)
+    else:
+        step = _strided_step(cache, root, offset, strides, any_extent)
     if step is None:
         return None
     return ExpressionProgram(
-        steps=(step,), strides=strides, contiguous=is_contiguous(root.shape, strides), most_size=most
+        steps=(step,), strides=strides, contiguous=is_contiguous(root.shape, strides), most_size=most_size
     )
 
 
-def _flat_step(cache: KernelCache, root: Node, offset: int, most: int) -> KernelStep | None:
-    """Return the launch over all elements in C order, for results of at most so many."""
+def _flat_step(cache: KernelCache, root: Node, offset: int, most_size: int) -> KernelStep | None:
+    """Return the launch over all elements in C order, for results of at most `most_size` elements."""
     flat = flat_kernel(cache, root, offset, [])
-    if flat is None or root.size > most or _is_awaited(flat):
+    if flat is None or root.size > most_size or _uses_host_tier(flat):
         return None
     return KernelStep(
-        kernel=kernel_of(flat, root),
+        kernel=resolve_kernel(flat, root),
         groups=None,
         local=(cache.policies.elementwise.work_group,),
         letters=OPERANDS + OUTPUT + OUTPUT_OFFSET + SIZE,
@@ -69,31 +78,31 @@ def _flat_step(cache: KernelCache, root: Node, offset: int, most: int) -> Kernel
     )
 
 
-def _strided_step(cache: KernelCache, root: Node, offset: int, strides: Shape, every: bool) -> KernelStep | None:
-    """Return the launch over these strides, for loops of all extents or of these only."""
+def _strided_step(cache: KernelCache, root: Node, offset: int, strides: Shape, any_extent: bool) -> KernelStep | None:
+    """Return the launch for given strides, for loops of any extents or only of the extents of `root`."""
     strided, _ = strided_kernel(cache, root, offset, strides, [])
-    if _is_awaited(strided):
+    if _uses_host_tier(strided):
         return None
     return KernelStep(
-        kernel=kernel_of(strided, root),
-        groups=None if every else strided.groups,
+        kernel=resolve_kernel(strided, root),
+        groups=None if any_extent else strided.groups,
         local=(cache.policies.elementwise.work_group,),
         letters=OPERANDS + OUTPUT + OUTPUT_OFFSET + LOOPS,
         args=(strided.shifts, None, strided.out_shift, (strided.sizes, strided.steps_at)),
         inline_bytes=strided.inline_bytes,
-        nbytes=None if every else strided.nbytes,
-        share=_share(cache, strided.segment) if every else None,
+        nbytes=None if any_extent else strided.nbytes,
+        share=_share(cache, strided.segment) if any_extent else None,
     )
 
 
 def _share(cache: KernelCache, unit: int) -> WorkShare:
-    """Return how many groups share the work of a launch, in units of so many elements."""
+    """Return how work-groups share the work of a launch, in units of `unit` elements."""
     policy = cache.policies.elementwise
     most_groups = cache.units * policy.groups_per_unit
     return WorkShare(unit, most_groups, max(policy.chunk_bytes, 1), policy.chunked)
 
 
-def _is_awaited(plan: Flat | Strided) -> bool:
-    """Return whether neither queue may have the kernel yet; the core looks which of them has it."""
-    kernel = plan.kernel
-    return setting.on and isinstance(kernel, Awaited) and not (kernel.ready or kernel.launched)
+def _uses_host_tier(planned: FlatKernel | StridedKernel) -> bool:
+    """Return whether no queue of the device may have the kernel yet. The core checks each queue itself."""
+    kernel = planned.kernel
+    return setting.on and isinstance(kernel, TieredKernel) and not (kernel.ready or kernel.launched)

@@ -1,4 +1,4 @@
-"""The plan of an elementwise kernel: what its source is specialised on, and nothing else."""
+"""Plan elementwise kernels: the values that their sources are specialised on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementwisePlan:
-    """One elementwise kernel.
+    """The values that the source of an elementwise kernel is specialised on.
 
     Parameters
     ----------
@@ -24,11 +24,11 @@ class ElementwisePlan:
     out_access : str
         Access class of the output.
     rank : int
-        Loops; 0 for a flat kernel, whose operands are all contiguous or constant.
+        Number of loops. 0 for a flat kernel, whose operands are all contiguous or constant.
     vector : int
         Elements per load.
     explicit : bool
-        Written in vector types.
+        Whether the source uses vector types.
     index : str
         C type of positions: ``'int'`` or ``'long'``.
     aligned : bool
@@ -36,10 +36,10 @@ class ElementwisePlan:
     stream : bool
         Whether the output bypasses the caches.
     tile_axis : int
-        0, or the axis (1: next to the innermost) along which some operands are contiguous: the
-        kernel then works on tiles of it and the innermost axis.
+        0, or the axis (1: next to the innermost) along which some operands are contiguous. The kernel then works on
+        tiles of this axis and the innermost one.
     staged : tuple of bool
-        Per distinct input: whether it goes through local memory in a tiled kernel.
+        Per distinct input: whether a tiled kernel loads it through local memory.
     """
 
     accesses: tuple[str, ...]
@@ -60,14 +60,14 @@ STAGED_LIMIT = 5  # tiles of 16-byte elements that fit the 48 KiB of local memor
 
 
 def tile_axis(shape: Shape, strides: Sequence[Shape]) -> int:
-    """The axis, counted from the innermost, that a transposed input is contiguous along, or 0.
+    """Return the axis, counted from the innermost, along which a transposed input is contiguous, or 0.
 
     Parameters
     ----------
     shape : tuple of int
         Loops, outermost first.
     strides : sequence of tuple of int
-        Of the inputs in memory.
+        Strides of the inputs in memory.
     """
     last = len(shape) - 1
     for axis in range(last):
@@ -78,7 +78,7 @@ def tile_axis(shape: Shape, strides: Sequence[Shape]) -> int:
 
 
 def groups(size: int, nbytes: int, units: int, policy: ElementwisePolicy) -> int:
-    """Work-groups for a launch over `size` work units that moves `nbytes` bytes."""
+    """Return the number of work-groups of a launch over `size` work units that moves `nbytes` bytes."""
     most = units * policy.groups_per_unit
     if policy.chunked:
         return max(1, min(most, size, nbytes // policy.chunk_bytes))

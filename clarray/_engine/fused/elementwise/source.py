@@ -1,4 +1,4 @@
-"""The source of an elementwise kernel, from its plan and its tree."""
+"""Render the source of an elementwise kernel from its plan and its expression."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
     out_params, out_types = parameters(out, const=False)
     params = inputs.params + out_params
     arg_types = inputs.arg_types + out_types
-    everyone = [*inputs.operands, out]
+    operands = [*inputs.operands, out]
     if strided:
         params += ["const long rows"] + [f"const {plan.index} n{a}" for a in range(plan.rank)]
         arg_types += ["int64"] + [f"int{32 if plan.index == 'int' else 64}"] * plan.rank
-        for o in everyone:
+        for o in operands:
             axes = range(0 if o.access in STEPPED else 1, plan.rank)
             params += [f"const {plan.index} {o.name}s{a}" for a in axes]
             arg_types += [f"int{32 if plan.index == 'int' else 64}"] * len(axes)
@@ -47,10 +47,10 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
         params.append(f"const {plan.index} n")
         arg_types.append(f"int{32 if plan.index == 'int' else 64}")
     policy = plan.policy
-    taken = arguments(params, arg_types, capabilities.numbers_together)
+    argument_list = arguments(params, arg_types, capabilities.numbers_together)
     body = (
         value.text
-        + taken.definition
+        + argument_list.definition
         + render(
             _template(plan),
             d=dialect,
@@ -61,23 +61,23 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
             inputs=inputs,
             value=value,
             out=out,
-            arguments=taken,
-            everyone=everyone,
+            arguments=argument_list,
+            everyone=operands,
             flat=not strided,
             rank=plan.rank,
             axis=plan.tile_axis,
             T=TILE,
-            staged_names=[f"x{k}" for k, wanted in enumerate(plan.staged) if wanted],
+            staged_names=[f"x{k}" for k, staged in enumerate(plan.staged) if staged],
             segment=policy.segment or plan.vector,
             stream=plan.stream and capabilities.clang_builtins,
             group_attribute=(f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"),
         )
     )
-    return Source("elementwise", source(body, dialect, capabilities.function_attribute), taken.types)
+    return Source("elementwise", source(body, dialect, capabilities.function_attribute), argument_list.types)
 
 
 def _template(plan: ElementwisePlan) -> str:
-    """Plain loops, or, where operands lie transposed, tiles in local memory or blocks in the cache."""
+    """Return the template: plain loops, or for transposed operands tiles in local memory or blocks in the cache."""
     if not plan.tile_axis:
         return "elementwise/loops"
     return "elementwise/blocked" if plan.policy.chunked else "elementwise/tiled"

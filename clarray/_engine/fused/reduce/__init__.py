@@ -1,1 +1,1 @@
-"""Axes reduced to one value."""
+"""Reductions of axes."""

@@ -1,4 +1,4 @@
-"""Launches of reductions: one, or two where the reduced axes are split between work-groups."""
+"""Launches of reductions: one, or two if the reduced axes are split between work-groups."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.fused.reduce.prepare import EXTENT, Prepared, prepare_reduction
+from clarray._engine.fused.reduce.prepare import EXTENT, ReductionLaunch, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_scalar, place
+from clarray._engine.launch.operands import Operands, append_inputs, append_scalar
 from clarray._engine.ops.monoids import Reduction, extremum_monoid
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.runtime import Memory
@@ -18,7 +18,7 @@ from clarray._engine.tuning import ReducePolicy
 
 
 def find_epilogue(root: Node) -> Epilogue | None:
-    """The reduction that `root` is, or that it applies elementwise operations and constants to."""
+    """Return the reduction that `root` is, or to which it applies elementwise operations with constants."""
     if isinstance(root.op, Reduction):
         return Epilogue(root, root, ())
     reduced: Node | None = None
@@ -42,84 +42,95 @@ def find_epilogue(root: Node) -> Epilogue | None:
 def reduction_launches(
     cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, strides: Shape
 ) -> list[Launch]:
-    """The launches that compute an epilogue's root into memory, from the element `offset` on, in any order of its axes.
+    """Return the launches that write an epilogue's root to memory, from the element `offset` on.
 
-    The reduction's operands hold no other reductions: those have been evaluated.
+    The axes of the root may be in any order in memory. Reductions in the operands have been evaluated.
     """
     reduced, constants = epilogue.reduced, epilogue.constants
     shape = reduced.args[0].shape
-    if len(shape) == 1 and not strides and (found := _run_launch(cache, epilogue, memory, offset, shape)) is not None:
-        return [found]
-    prepared, nodes, args = prepared_for(cache, epilogue, strides)
+    if len(shape) == 1 and not strides:
+        launch = _any_length_launch(cache, epilogue, memory, offset, shape)
+        if launch is not None:
+            return [launch]
+    prepared, nodes, args = find_or_prepare(cache, epilogue, strides)
     position = prepared.position
     if position is not None or prepared.shifts:
         operands = Operands(list(nodes))
-        args = (operands if position is None else operands.followed_by(position)).arguments(prepared.shifts)
+        args = (operands if position is None else operands.with_index(position)).arguments(prepared.shifts)
     return _launches(cache, prepared, args, constants, memory, offset)
 
 
-def prepared_for(cache: KernelCache, epilogue: Epilogue, strides: Shape) -> tuple[Prepared, Iterable[Node], list[Any]]:
-    """What has been prepared for a structure and how it lies, or is now; the inputs, and the arguments they make."""
+def find_or_prepare(
+    cache: KernelCache, epilogue: Epilogue, strides: Shape
+) -> tuple[ReductionLaunch, Iterable[Node], list[Any]]:
+    """Return the prepared reduction for the layouts of the inputs, the distinct inputs, and their arguments."""
     root, reduced, constants = epilogue
     key: list[Any] = [root.sig, reduced.args[0].shape]
     if len(strides) > 1:
         key.append(strides)
     args: list[Any] = []
-    nodes = place(reduced.inputs, key, args, not cache.policies.reduce.explicit)
-    if constants:  # one of them may come again
+    nodes = append_inputs(reduced.inputs, key, args, not cache.policies.reduce.explicit)
+    if constants:  # a constant may have several uses
         key.append(Operands(root.inputs).pattern)
     return cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides), nodes, args
 
 
-def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, shape: Shape) -> Launch | None:
-    """The launch that reduces one axis to a number by a single work-group; None where it is not that simple.
+def _any_length_launch(
+    cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, shape: Shape
+) -> Launch | None:
+    """Return the launch that reduces one axis to a scalar in one work-group. None if a plan depends on the length.
 
-    What is prepared for it holds for every length that is not split: the slices that a loop grows or shrinks are not
-    prepared each for itself.
+    One prepared reduction is for every length that is not split, so a loop whose slices grow or shrink needs only one.
     """
     policy = cache.policies.reduce
     root, reduced, constants = epilogue
     (length,) = shape
-    if not 1 < length < run_limit(policy) or extremum_monoid(reduced.op.monoid).indexed:
+    if not 1 < length < any_length_limit(policy) or extremum_monoid(reduced.op.monoid).indexed:
         return None
     key: list[Any] = [root.sig, None]
     args: list[Any] = []
-    placed = _place_runs(reduced.inputs, shape, key, args, not policy.explicit)
-    if placed is None:
+    in_bytes = _append_any_length_inputs(reduced.inputs, shape, key, args, not policy.explicit)
+    if in_bytes is None:
         return None
-    if constants:  # as in `reduction_launches`
+    if constants:  # as in `find_or_prepare`
         key.append(Operands(root.inputs).pattern)
-    found = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
+    prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
     for node in constants:
         append_scalar(args, node)
     args += (memory.buffer, offset)
-    at = len(args)
-    args += found.sizes
-    args[at + EXTENT] = length
-    nbytes = placed + found.out_bytes
-    return Launch(found.first, (found.groups,), (found.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+    first_size = len(args)
+    args += prepared.sizes
+    args[first_size + EXTENT] = length
+    nbytes = in_bytes + prepared.out_bytes
+    inline = nbytes <= prepared.inline_bytes
+    return Launch(prepared.first, (prepared.groups,), (prepared.work_group,), args, inline, nbytes)
 
 
-_LONGEST = 1 << 20  # of what is reduced without being split, and enters one state of any monoid
+_LONGEST = 1 << 20  # elements that enter one state of any monoid without a split
 
 
-def run_limit(policy: ReducePolicy) -> int:
-    """The length from which on a single axis is not reduced by one launch for all lengths."""
+def any_length_limit(policy: ReducePolicy) -> int:
+    """Return the exclusive limit of the lengths that share one launch if a single axis is reduced."""
     return min(2 * policy.min_split, _LONGEST)
 
 
-def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: list[Any], alignment: bool) -> int | None:
-    """As `place`, with the length of the one axis left out of the key; give the bytes of the inputs.
+def _append_any_length_inputs(
+    inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: list[Any], alignment: bool
+) -> int | None:
+    """Append inputs to a key and to `args`, as `append_inputs` does, without the length of their one axis in the key.
 
-    None where a plan needs the length: to turn the axis round, or to count far in 64 bits.
+    Returns
+    -------
+    int or None
+        Bytes of the inputs. None if a plan depends on the length: to reverse the axis, or to use 64-bit positions.
     """
-    seen: dict[Node, int] = {}
+    numbers: dict[Node, int] = {}
     nbytes = low = high = 0
     for node in inputs:
-        if node in seen:
-            key.append(seen[node])
+        if node in numbers:
+            key.append(numbers[node])
             continue
-        seen[node] = len(seen)
+        numbers[node] = len(numbers)
         memory = node.memory
         if memory is None and node.op is CONST:
             key.append(None)
@@ -147,41 +158,47 @@ def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: li
 
 
 def _launches(
-    cache: KernelCache, found: Prepared, args: list[Any], constants: tuple[Node, ...], memory: Memory, offset: int
+    cache: KernelCache,
+    prepared: ReductionLaunch,
+    args: list[Any],
+    constants: tuple[Node, ...],
+    memory: Memory,
+    offset: int,
 ) -> list[Launch]:
-    nbytes = found.nbytes
-    inline = nbytes <= found.inline_bytes
-    ends: list[Any] = []
+    nbytes = prepared.nbytes
+    inline = nbytes <= prepared.inline_bytes
+    epilogue_args: list[Any] = []
     for node in constants:
-        append_scalar(ends, node)
-    where = [memory.buffer, offset]
-    local = (found.work_group,)
+        append_scalar(epilogue_args, node)
+    out_args = [memory.buffer, offset]
+    local = (prepared.work_group,)
     states: list[Memory] = []
-    held = 0
-    if found.parts > 1:
-        states = [cache.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states]
-        held = sum(m.nbytes for m in states)
-    if found.second is None:
-        args += ends
+    state_bytes = 0
+    if prepared.parts > 1:
+        states = [cache.device.allocate(prepared.outputs * prepared.parts * d.itemsize) for d in prepared.states]
+        state_bytes = sum(m.nbytes for m in states)
+    if prepared.second is None:
+        args += epilogue_args
         if states:
             args += [m.buffer for m in states]
             args.append(cache.counters.buffer)
-        args += where
-        args += found.sizes
-        return [Launch(found.first, (found.groups,), local, args, inline, nbytes, states)]
+        args += out_args
+        args += prepared.sizes
+        return [Launch(prepared.first, (prepared.groups,), local, args, inline, nbytes, states)]
     buffers = [m.buffer for m in states]
     args += buffers
-    args += found.sizes
-    second = [*ends, *buffers, *where, found.outputs, found.parts, *found.second_sizes]
+    args += prepared.sizes
+    sizes = [prepared.outputs, prepared.parts, *prepared.second_sizes]
+    second_args = [*epilogue_args, *buffers, *out_args, *sizes]
     return [
-        Launch(found.first, (found.groups,), local, args, inline, nbytes + held, states),
+        Launch(prepared.first, (prepared.groups,), local, args, inline, nbytes + state_bytes, states),
         Launch(
-            found.second,
-            (found.second_groups,),
+            prepared.second,
+            (prepared.second_groups,),
             local,
-            second,
+            second_args,
             inline,
-            held + found.out_bytes,
+            state_bytes + prepared.out_bytes,
             states,
         ),
     ]

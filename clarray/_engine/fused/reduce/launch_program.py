@@ -1,4 +1,4 @@
-"""Programs of reductions in one launch."""
+"""Programs of reductions that take one launch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
-from clarray._engine.fused.reduce.launch import prepared_for, run_limit
-from clarray._engine.fused.reduce.launch_tiered import awaited_reduction
+from clarray._engine.fused.reduce.launch import any_length_limit, find_or_prepare
+from clarray._engine.fused.reduce.launch_tiered import tiered_reduction
 from clarray._engine.fused.reduce.prepare import EXTENT, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import kernel_cache_of
@@ -19,50 +19,54 @@ from clarray._engine.runtime.steps import KEPT, LENGTH, NUMBER, OPERANDS, OUTPUT
 
 
 @planned_at_once
-def plan_reduction(device: Device, root: Node, run: bool) -> ExpressionProgram | None:
-    """Return the program of a reduction in one launch. None if it takes two, or gives positions.
+def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionProgram | None:
+    """Return the program of a reduction. None if it takes two launches, or if its result is positions.
 
     Parameters
     ----------
     device : Device
         Its lock is held.
     root : Node
-        The pending reduction, its inputs memory and constants.
-    run : bool
-        One axis is reduced to a number: plan for every length below `run_limit`.
+        The pending reduction. Its inputs are memory and constants.
+    any_length : bool
+        Whether it reduces one axis to a scalar, and the program is for all lengths below `any_length_limit`.
     """
     cache = kernel_cache_of(device)
     policy = cache.policies.reduce
-    use_programs(cache).limit_reductions(run_limit(policy), policy.at_once if device.inline is not None else 0)
-    awaited = awaited_reduction(cache, root)
-    if awaited is not None and not (awaited.ready or awaited.launched):
+    at_once = policy.at_once if device.inline is not None else 0
+    use_programs(cache).limit_reductions(any_length_limit(policy), at_once)
+    tiered_kernel = tiered_reduction(cache, root)
+    if tiered_kernel is not None and not (tiered_kernel.ready or tiered_kernel.launched):
         return None
     strides = result_strides(root)
-    alone = Epilogue(root, root, ())
-    found = prepare_reduction(cache, alone, strides) if run else prepared_for(cache, alone, strides)[0]
-    if found.second is not None or found.position is not None:
+    epilogue = Epilogue(root, root, ())
+    if any_length:
+        prepared = prepare_reduction(cache, epilogue, strides)
+    else:
+        prepared, *_ = find_or_prepare(cache, epilogue, strides)
+    if prepared.second is not None or prepared.position is not None:
         return None
     letters = OPERANDS
-    args: list[Any] = [found.shifts]
+    args: list[Any] = [prepared.shifts]
     temporaries: tuple[int, ...] = ()
-    if found.parts > 1:  # the groups leave the states of their parts in temporaries, and count themselves
-        temporaries = tuple([found.outputs * found.parts * d.itemsize for d in found.states])
+    if prepared.parts > 1:  # work-groups write the states of their parts to temporaries, and count how many are done
+        temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
         letters += TEMPORARY * len(temporaries) + KEPT
         args += [*range(len(temporaries)), cache.counters]
     letters += OUTPUT + OUTPUT_OFFSET
     args += [None, 0]
-    for field, size in enumerate(found.sizes):
-        is_length = run and field == EXTENT
+    for field, size in enumerate(prepared.sizes):
+        is_length = any_length and field == EXTENT
         letters += LENGTH if is_length else NUMBER
         args.append(None if is_length else size)
     step = KernelStep(
-        kernel=found.first,
-        groups=(found.groups,),
-        local=(found.work_group,),
+        kernel=prepared.first,
+        groups=(prepared.groups,),
+        local=(prepared.work_group,),
         letters=letters,
         args=tuple(args),
-        inline_bytes=found.inline_bytes,
-        nbytes=None if run else found.nbytes,
+        inline_bytes=prepared.inline_bytes,
+        nbytes=None if any_length else prepared.nbytes,
     )
     return ExpressionProgram(
         steps=(step,),

@@ -1,4 +1,4 @@
-"""First calls of reductions: see `clarray._engine.launch.host_tier`."""
+"""Launches of reductions that NumPy may compute on the host tier: see `clarray._engine.launch.host_tier`."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from clarray._engine.expr.view import Shape
 from clarray._engine.fused.reduce.launch import reduction_launches
 from clarray._engine.fused.reduce.prepare import TASKS
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.host_tier import Awaited, OnHost, are_used, setting
+from clarray._engine.launch.host_tier import HostLaunch, TieredKernel, may_compute_on_host, setting
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Memory
 
 
 def reduction_passes(
     cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, strides: Shape
-) -> list[Launch] | list[OnHost]:
-    """What computes an epilogue's root into memory, as `reduction_launches` does."""
+) -> list[Launch] | list[HostLaunch]:
+    """Return the launches that write an epilogue's root to memory, or the host launch that replaces them."""
     root = epilogue.root
-    awaited = awaited_reduction(cache, root)
-    if awaited is not None and not awaited.ready and len(strides) == len(root.shape):
+    tiered_kernel = tiered_reduction(cache, root)
+    if tiered_kernel is not None and not tiered_kernel.ready and len(strides) == len(root.shape):
         target = leaf(memory, root.shape, strides, offset, root.dtype)
-        if awaited.is_awaited(root, target, max(root.size, epilogue.reduced.args[0].size)):
-            launches = partial(reduction_launches, cache, epilogue, memory, offset, strides)
-            return [OnHost(awaited, root, target, launches, TASKS)]
-    made = reduction_launches(cache, epilogue, memory, offset, strides)
-    if awaited is not None:
-        awaited.launch(made[0])
-    return made
+        if tiered_kernel.use_host_tier(root, target, max(root.size, epilogue.reduced.args[0].size)):
+            make_launches = partial(reduction_launches, cache, epilogue, memory, offset, strides)
+            return [HostLaunch(tiered_kernel, root, target, make_launches, TASKS)]
+    launches = reduction_launches(cache, epilogue, memory, offset, strides)
+    if tiered_kernel is not None:
+        tiered_kernel.record_launch(launches[0])
+    return launches
 
 
-def awaited_reduction(cache: KernelCache, root: Node) -> Awaited | None:
-    """What is known of the first calls of a structure; None where there are none."""
+def tiered_reduction(cache: KernelCache, root: Node) -> TieredKernel | None:
+    """Return the tiered kernel of a structure. None if NumPy never computes it."""
     if not setting.on:
         return None
-    key = ("first calls", root.sig)
+    key = ("host tier", root.sig)
     if key in cache.rendered:
-        found: Awaited | None = cache.rendered[key]
-        return found
-    return cache.keep_rendered(key, Awaited() if are_used(cache.capabilities, root) else None)
+        tiered_kernel: TieredKernel | None = cache.rendered[key]
+        return tiered_kernel
+    return cache.store_rendered(key, TieredKernel() if may_compute_on_host(cache.capabilities, root) else None)

@@ -1,4 +1,4 @@
-"""A monoid as the templates see it: types, constants and tests at a kernel's width."""
+"""The code of a monoid for templates: types, constants and tests at the vector width of a kernel."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, conver
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal
 from clarray._engine.ops.ufuncs import emit, find_loop
+from clarray._engine.values import dataclass
 
 _BOOL = np.dtype(bool)
 
 
 def lane_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype in which a component lies in memory between two launches: as in the kernel."""
+    """Return the dtype of a state's component in memory between two launches, which is its dtype in the kernel."""
     return np.dtype(np.int8) if dtype.kind == "b" else wide_dtype(dtype)
 
 
 class ResultWidth:
-    """The types of a finished result, for one lane or for all of a vector accumulator."""
+    """The types of a finished result, for one lane or for all lanes of a vector accumulator."""
 
     def __init__(self, code: MonoidCode, dialect: Dialect, finish: str, state: str) -> None:
         self.dialect = dialect
@@ -38,11 +39,11 @@ class ResultWidth:
         return cast(text, dtype, self.out_dtype, self.dialect)
 
     def where(self, test: str, a: str, b: str, dtype: np.dtype) -> str:
-        """`a` where a native comparison of values of `dtype` holds, else `b`."""
+        """Return the choice between `a` and `b` by a native comparison of values of `dtype`."""
         return f"(({test}) ? ({self.type(dtype)})({a}) : {b})"
 
     def number(self, text: str) -> str:
-        """A count as a real."""
+        """Return a count converted to the real type."""
         real = CType(self.real, 1) if self.dialect.width == 1 else None
         if real is not None:
             return f"({self.real})({text})"
@@ -50,8 +51,41 @@ class ResultWidth:
         return convert(text, CType("long", self.dialect.width), CType(lane, self.dialect.width), self.dialect)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateEntry:
+    """The way in which the loops of a kernel enter values into a state.
+
+    Parameters
+    ----------
+    block : int
+        Values that enter at once.
+    position : str
+        Name of the index operand of an indexed monoid.
+    ascending : bool
+        Whether the loops visit positions in order.
+    product_dtype : dtype, optional
+        Dtype in which blocks of products are summed.
+    """
+
+    block: int = 1
+    position: str = ""
+    ascending: bool = True
+    product_dtype: np.dtype | None = None
+
+
 class MonoidCode:
-    """A monoid, at a kernel's width, as the templates see it."""
+    """The code of a monoid at the vector width of a kernel.
+
+    Parameters
+    ----------
+    monoid : Monoid
+    dialect : Dialect
+        The dialect of the kernel, with its width.
+    value_dtype, index_dtype : dtype
+        Dtypes of the values that enter a state, and of positions.
+    entry : StateEntry, optional
+        How values enter a state.
+    """
 
     def __init__(
         self,
@@ -59,25 +93,23 @@ class MonoidCode:
         dialect: Dialect,
         value_dtype: np.dtype,
         index_dtype: np.dtype,
-        block: int = 1,
-        position: str = "",
-        ascending: bool = True,
-        product_dtype: np.dtype | None = None,
+        entry: StateEntry | None = None,
     ) -> None:
+        entry = entry or StateEntry()
         self.monoid = monoid
         self.dialect = dialect
         self.scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
         self.width = dialect.width
         self.components = [(n, index_dtype if monoid.indexed and n == "i" else d) for n, d in monoid.components]
-        self.block_size = block
-        self.position = position
-        self.ascending = ascending
+        self.block_size = entry.block
+        self.position = entry.position
+        self.ascending = entry.ascending
         self.indexed = monoid.indexed
         self.block = monoid.block
         self.algebra = monoid.algebra
-        # an accumulator of one value stays as it is when its identity enters
+        # the identity does not change an accumulator when it enters
         self.absorbs = monoid.algebra in ("fold", "product", "compensated", "widened")
-        # two vector accumulators become one before their lanes do
+        # two vector accumulators are combined before their lanes are
         self.joins = monoid.algebra in (
             "fold",
             "first",
@@ -92,7 +124,7 @@ class MonoidCode:
         self.entering = monoid.accumulated_dtype
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
-        self.value_dtype, self.product_dtype = value_dtype, product_dtype
+        self.value_dtype, self.product_dtype = value_dtype, entry.product_dtype
         self.index_type = str(compute_type(index_dtype, self.width))
         self.index_param = f", const {self.index_type} i" if monoid.indexed else ""
         self.index_arg = ", i" if monoid.indexed else ""
@@ -102,10 +134,10 @@ class MonoidCode:
         self.wide_result = ResultWidth(self, dialect, "finish_wide", "acc_t")
 
     def at(self, width: int) -> MonoidCode:
-        """The same at another width, of which only the accumulators count."""
+        """Return the code at another width, for accumulators only."""
         index = dict(self.components)["i"] if self.indexed else np.dtype(np.int64)
         dialect = replace(self.dialect, width=width)
-        return MonoidCode(self.monoid, dialect, self.value_dtype, index, ascending=self.ascending)
+        return MonoidCode(self.monoid, dialect, self.value_dtype, index, StateEntry(ascending=self.ascending))
 
     def lane(self, dtype: np.dtype) -> str:
         return str(compute_type(dtype))
@@ -114,7 +146,7 @@ class MonoidCode:
         return str(compute_type(dtype, self.width))
 
     def initial(self, component: str) -> str:
-        """The identity's value of a component."""
+        """Return a component of the identity."""
         dtype = dict(self.components)[component]
         value: Any = 0
         if self.algebra == "fold" or (self.algebra == "product" and component == "v"):
@@ -126,15 +158,15 @@ class MonoidCode:
         return literal(value, dtype)
 
     def real(self, text: str) -> str:
-        """A constant of the accumulator's real type."""
+        """Return a constant of the accumulator's real type."""
         return text + "f" if self.real_lane == "float" else text
 
     def scale(self, power: float) -> str:
-        """A power of the number by which a product is scaled: products of two of its square roots are in range."""
+        """Return a power of the scale of products. The product of two square roots of the scale is in range."""
         return self.real(f"0x1p{int(power * (104 if self.real_lane == 'float' else 768))}")
 
     def size(self, text: str) -> str:
-        """The magnitude of a factor, for scaling: of a complex one that of its larger part."""
+        """Return the magnitude of a factor for scaling: the larger one of the parts of a complex factor."""
         return f"max(fabs({text}.x), fabs({text}.y))" if self.complex else f"fabs({text})"
 
     @property
@@ -143,11 +175,11 @@ class MonoidCode:
         return "int" if self.width == 1 else str(CType(self.real_lane, self.width).int_)
 
     def some(self, test: str) -> str:
-        """Whether a native comparison of reals holds for any lane."""
+        """Return the test whether a native comparison of reals holds for any lane."""
         return f"ca_some_{self.comparison}({test})" if self.width > 1 else f"({test})"
 
     def every(self, test: str) -> str:
-        """Whether a native comparison of accumulated values holds for all lanes, and for both parts of complex ones."""
+        """Return the test whether a native comparison holds for all lanes, and for both parts of complex values."""
         if self.complex:
             return f"all({test})"
         return self._in_every_lane(test, self.comparison)
@@ -162,14 +194,14 @@ class MonoidCode:
 
     @property
     def check_type(self) -> str:
-        """The type of the fast path's check: bits of products, else numbers that are finite if it stayed in range."""
+        """The type of the fast path's check: bits for products, else numbers that are finite within the range."""
         if self.algebra == "product":
             return self.bits
         return self.value_type if self.algebra in ("compensated", "mean") else str(CType(self.real_lane, self.width))
 
     @property
     def check_join(self) -> str:
-        """The operator that makes one check of two."""
+        """The operator that combines two checks."""
         return "&" if self.algebra == "product" else "+"
 
     def passed(self, check: str) -> str:
@@ -179,7 +211,7 @@ class MonoidCode:
                 return f"({check} & {self.high_bit}) != 0"
             return f"!ca_some_{self.comparison}(as_{self.comparison}(~({check}) & {self.high_bit}))"
         finite = f"{check} - {check} == 0"
-        if self.complex and self.algebra in ("moments", "variance"):  # their squares are real
+        if self.complex and self.algebra in ("moments", "variance"):  # the squares are real
             return f"({finite})"
         return self.every(finite)
 
@@ -199,8 +231,8 @@ class MonoidCode:
         assert self.product_dtype is not None
         return self.wide(self.product_dtype)
 
-    def of_block(self, text: str) -> str:
-        """The sum of a block of products as it enters."""
+    def block_sum(self, text: str) -> str:
+        """Return the sum of a block of products in the dtype in which it enters a state."""
         assert self.product_dtype is not None
         return cast(text, self.product_dtype, self.value_dtype, self.dialect)
 
@@ -225,14 +257,14 @@ class MonoidCode:
         return select(mask_text, a, b, dtype, self.dialect)
 
     def where_set(self, mask_text: str, x: str) -> str:
-        """`x` where the mask is set, else the identity, which changes nothing when it enters."""
+        """Return `x` for set lanes of the mask and the identity for the others."""
         identity = f"({self.value_type})({self.initial(self.components[0][0])})"
         return self.select(mask_text, x, identity, self.entering)
 
     def precedes(self, a: str, b: str, width: int) -> str:
         """Return the test whether value `a` precedes `b` as an extremum.
 
-        It is better, or it alone is NaN; if NaN is the worst value (``fmax``), `b` alone is.
+        It does if it is better, or if only `a` is NaN. If NaN is the worst value (``fmax``), only `b` must be NaN.
         """
         dialect = self.dialect if width > 1 else self.scalar
         better = emit(self._loop, [a, b], dialect)
@@ -245,16 +277,16 @@ class MonoidCode:
         return f"({better} | ({emit(isnan, [a], dialect)} & ~{emit(isnan, [b], dialect)}))"
 
     def earlier(self, i: str, j: str) -> str:
-        """Whether position `i` comes before `j`, as a mask."""
+        """Return the mask of the lanes in which position `i` comes before `j`."""
         dtype = dict(self.components)["i"]
         return emit(find_loop(np.less, (dtype, dtype), (_BOOL,)), [i, j], self.dialect)
 
     def lanes_below(self, count: str) -> str:
-        """Mask of the lanes whose number is below `count`."""
+        """Return the mask of the lanes whose number is below `count`."""
         return f"({self._lanes} < ({self.mask_type})({count}))"
 
     def lanes_from(self, first: str) -> str:
-        """Mask of the lanes from number `first` on."""
+        """Return the mask of the lanes from number `first` on."""
         return f"({self._lanes} >= ({self.mask_type})({first}))"
 
     @property

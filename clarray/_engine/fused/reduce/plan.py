@@ -1,15 +1,15 @@
-"""The plan of a reduction: how its axes become loops, and how the work is split.
+"""Plan reductions: turn axes into loops, and split the work between work-groups.
 
-Axes are sorted into kept (each position is an output) and reduced ones, put into the order of the
-memory and merged. The innermost axis decides the form:
+Axes are kept (each position is an output) or reduced. Both kinds are sorted into memory order and merged. The innermost
+axis decides the form:
 
-rows      It is reduced: an output's elements lie together. Work-items of a group go along
-          the row, or one work-item takes it in vectors.
-columns   It is kept: neighbouring outputs lie together. A work-item walks down the reduced axes
-          with a vector (or a strip of vectors) of outputs side by side.
+rows      The innermost axis is reduced, so the elements of an output are contiguous. The work-items of a group share a
+          row, or one work-item loads it in vectors.
+columns   The innermost axis is kept, so neighbouring outputs are contiguous. A work-item loops over the reduced axes
+          for a vector (or a strip of vectors) of outputs.
 
-Where outputs alone do not fill the device, the reduced axes are split between work-groups, whose
-states go to memory and are combined by a second launch.
+If the outputs alone do not fill the device, the reduced axes are split between work-groups. They write their states to
+memory, and a second launch combines them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = "columns"
 
 
 class ReduceSpace(NamedTuple):
-    """Loops of a reduction, outermost first; operand 0 is the output (stride 0 on reduced axes)."""
+    """Loops of a reduction, outermost first. Operand 0 is the output, whose strides on reduced axes are 0."""
 
     kept: Shape
     reduced: Shape
@@ -42,7 +42,7 @@ class ReduceSpace(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReducePlan:
-    """What the source of a reduction is specialised on.
+    """The values that the source of a reduction is specialised on.
 
     Parameters
     ----------
@@ -51,18 +51,18 @@ class ReducePlan:
     accesses : tuple of str
         Per distinct input: ``'const'`` or its access class along the innermost loop.
     out_access : str
-        Class of the output along the innermost kept axis (columns only).
+        Access class of the output along the innermost kept axis (columns only).
     kept_rank, reduced_rank : int
     vector : int
         Elements per load.
     explicit : bool
-        Written in vector types.
+        Whether the source uses vector types.
     loads : int
         Loads per iteration.
     lanes : int
-        Work-items that share one output (or one column of outputs), combined in local memory; 0 where their number is
-        an argument. It is written into the source where one works alone, and where all of a group work together, as
-        for long rows: only there does it take time.
+        Work-items that share one output (or one column of outputs) and combine their states in local memory. 0 if their
+        number is an argument. The source contains the number if it is 1 or the whole work-group, as for long rows,
+        because an argument would cost time only there.
     strip : int
         Vectors of outputs per work-item (columns).
     index : str
@@ -70,20 +70,21 @@ class ReducePlan:
     aligned, out_aligned : bool
         Whether contiguous inputs are loaded, and the output stored, by aligned vectors.
     spread : bool
-        Whether the outputs of one work-item, in scalar code, are as far apart as there are others beside (columns).
+        Whether, in scalar code, neighbouring work-items have neighbouring outputs, instead of each one having several
+        neighbouring outputs (columns).
     partial : bool
-        Whether states go to memory, the reduced axes being split.
+        Whether the reduced axes are split and states are written to memory.
     ascending : bool
-        Whether the loops go through the positions of an indexed monoid in order.
+        Whether the loops visit the positions of an indexed monoid in order.
     last : bool
-        Whether the last work-group of a block combines them; otherwise a second launch does.
+        Whether the last work-group of a block combines the states. Otherwise a second launch does.
     policy : ReducePolicy
-    abreast : int
-        Rows that one work-item goes along at once.
+    rows_per_item : int
+        Rows that one work-item reduces at once.
     common : tuple of int
-        Which of the inputs in memory are the same in all of those.
+        Numbers of the inputs in memory that are the same in all of these rows.
     products : int
-        Vectors of products that are summed in their own dtype before the sum enters a state; 0 where each value enters.
+        Vectors of products that are summed in their own dtype before the sum enters a state. 0 if each value enters.
     """
 
     form: str
@@ -104,20 +105,48 @@ class ReducePlan:
     ascending: bool
     last: bool
     policy: ReducePolicy
-    abreast: int = 1
+    rows_per_item: int = 1
     common: tuple[int, ...] = ()
     products: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
-    """How the work of a launch is divided."""
+class TaskShape:
+    """The elements of one iteration of a work-item, and the work-items that share an output.
 
-    row_parts: int  # splits of the outer reduced axes (columns: of all of them)
+    Parameters
+    ----------
+    vector : int
+        Elements per load.
+    lanes : int
+        Work-items per output along the reduced axes.
+    strip : int
+        Vectors of outputs per work-item (columns).
+    loads : int
+        Loads per iteration.
+    block : int
+        Vectors (rows) or rows (columns) of a block that no split divides.
+    spread : bool
+        Whether neighbouring work-items, in scalar code, have neighbouring outputs (columns).
+    """
+
+    vector: int
+    lanes: int
+    strip: int
+    loads: int
+    block: int = 1
+    spread: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """The division of a launch's work between work-groups."""
+
+    row_parts: int  # parts of the outer reduced axes (columns: of all reduced axes)
     rows_per_part: int
-    inner_parts: int  # splits of the innermost reduced axis (rows only)
+    inner_parts: int  # parts of the innermost reduced axis (rows only)
     inner_per_part: int
-    tasks: int  # per output block: row_parts * inner_parts, times the number of blocks
+    tasks: int  # blocks * row_parts * inner_parts
     groups: int
     blocks: int
 
@@ -135,24 +164,24 @@ def reduce_space(
     short: int,
     ordered: bool,
 ) -> ReduceSpace:
-    """Sort, turn round and merge the axes of a reduction.
+    """Sort, reverse and merge the axes of a reduction.
 
     Parameters
     ----------
     shape : tuple of int
-        Shape of what is reduced.
+        Shape of the reduced expression.
     axes : tuple of int
         The reduced axes.
     operands : tuple of tuple of int
-        Strides per operand, the output first.
+        Strides of each operand, the output first.
     vector, short : int
-        Lengths from which an inner axis is worth a vector loop, and from which a row is.
+        Least length of an inner axis for a vector loop, and least length of a row for the form ``rows``.
     ordered : bool
-        Keep the order of the elements (the operation is not associative).
+        Whether the order of the elements must not change, because the operation is not associative.
     """
     offsets = [0] * len(operands)
-    kept: list[tuple[int, Shape]] = []
-    reduced: list[tuple[int, Shape]] = []
+    kept_axes: list[tuple[int, Shape]] = []
+    reduced_axes: list[tuple[int, Shape]] = []
     for axis, extent in enumerate(shape):
         if extent == 1:
             continue
@@ -162,25 +191,25 @@ def reduce_space(
             for k, step in enumerate(steps):
                 offsets[k] += step * (extent - 1)
             steps = [-s for s in steps]
-        (reduced if axis in axes else kept).append((extent, tuple(steps)))
-    kept = _in_memory_order(kept)
+        (reduced_axes if axis in axes else kept_axes).append((extent, tuple(steps)))
+    kept_axes = _in_memory_order(kept_axes)
     if not ordered:
-        reduced = _in_memory_order(reduced)
-    if not kept and not reduced:  # one element; the loops want an axis
-        reduced = [(1, (0,) * len(operands))]
-    form = _form(kept, reduced, vector, short)
+        reduced_axes = _in_memory_order(reduced_axes)
+    if not kept_axes and not reduced_axes:  # one element: the source needs at least one loop
+        reduced_axes = [(1, (0,) * len(operands))]
+    form = _form(kept_axes, reduced_axes, vector, short)
     return ReduceSpace(
-        tuple(a[0] for a in kept),
-        tuple(a[0] for a in reduced),
-        tuple(tuple(a[1][k] for a in kept) for k in range(len(operands))),
-        tuple(tuple(a[1][k] for a in reduced) for k in range(len(operands))),
+        tuple(a[0] for a in kept_axes),
+        tuple(a[0] for a in reduced_axes),
+        tuple(tuple(a[1][k] for a in kept_axes) for k in range(len(operands))),
+        tuple(tuple(a[1][k] for a in reduced_axes) for k in range(len(operands))),
         tuple(offsets),
         form,
     )
 
 
 def _in_memory_order(axes: list[tuple[int, Shape]]) -> list[tuple[int, Shape]]:
-    # the farthest-reaching input decides; ties keep C order because sort is stable
+    # the input with the largest stride decides; equal strides stay in C order because the sort is stable
     return merge(sorted(axes, key=lambda a: -max(map(abs, a[1][1:]), default=0)))
 
 
@@ -200,36 +229,36 @@ def _form(kept: Sequence[tuple[int, Shape]], reduced: Sequence[tuple[int, Shape]
 
 
 def ascending(extents: Shape, strides: Shape) -> bool:
-    """Whether loops over `extents`, outermost first, meet the values of such strides in order."""
+    """Return whether loops over `extents`, outermost first, visit increasing offsets for these strides."""
     steps = [(n, s) for n, s in zip(extents, strides, strict=True) if n > 1]
     inner = all(o[1] > i[1] * (i[0] - 1) for o, i in pairwise(steps))
     return inner and all(s > 0 for _, s in steps)
 
 
-def rows_abreast(space: ReduceSpace, divided: Split, vector: int, policy: ReducePolicy) -> int:
-    """How many rows a work-item goes along at once: several, where there are enough of them for all."""
-    if space.form != ROWS or divided.parts > 1 or policy.work_group > 1 or not space.reduced or not space.kept:
+def rows_per_item(space: ReduceSpace, division: Split, vector: int, policy: ReducePolicy) -> int:
+    """Return the number of rows that a work-item reduces at once: several if that leaves enough tasks for all."""
+    if space.form != ROWS or division.parts > 1 or policy.work_group > 1 or not space.reduced or not space.kept:
         return 1
-    enough = divided.blocks >= policy.rows_per_item * divided.groups
+    enough = division.blocks >= policy.rows_per_item * division.groups
     return policy.rows_per_item if enough and space.reduced[-1] >= vector else 1
 
 
-def tasks_abreast(divided: Split, rows: int) -> Split:
-    """The same, of one part, with so many rows in a task."""
-    blocks = -(-divided.blocks // rows)
-    return replace(divided, blocks=blocks, tasks=blocks, groups=min(divided.groups, blocks))
+def merge_row_tasks(division: Split, rows: int) -> Split:
+    """Return the division, which has one part, with `rows` rows per task."""
+    blocks = -(-division.blocks // rows)
+    return replace(division, blocks=blocks, tasks=blocks, groups=min(division.groups, blocks))
 
 
 def power_of_two(n: int) -> int:
-    """The smallest power of two that is at least `n`."""
+    """Return the smallest power of two that is at least `n`."""
     return 1 << max(0, n - 1).bit_length()
 
 
 def lanes_for(form: str, outputs: int, inner: int, reduced: int, vector: int, policy: ReducePolicy) -> int:
-    """Work-items per output along the reduced axis."""
+    """Return the number of work-items per output along the reduced axis."""
     group = policy.work_group
     if outputs == 1:
-        return group  # the others would idle, and one kernel does for every length
+        return group  # other work-items would idle, and one kernel is for every length
     if form == ROWS:
         return min(group, power_of_two(-(-inner // vector)))
     across = min(group, power_of_two(-(-inner // vector)))
@@ -238,55 +267,59 @@ def lanes_for(form: str, outputs: int, inner: int, reduced: int, vector: int, po
 
 def split(
     space: ReduceSpace,
-    plan_form: str,
-    vector: int,
-    lanes: int,
-    strip: int,
-    loads: int,
+    task: TaskShape,
     policy: ReducePolicy,
     units: int,
     sequential: bool,
-    most: int,
-    block: int = 1,
+    longest: int,
 ) -> Split:
-    """Divide a reduction between work-groups; parts of many rows have at most twice `most` elements.
+    """Divide a reduction between work-groups.
 
-    However many there are, they hold whole blocks of `block` vectors (rows) or rows (columns), but for the last of
-    them. The result depends on sizes and policy only, never on timing, so that the order of combination, and with it
-    every bit of a float sum, is the same each time.
+    The division depends on sizes and policy only, never on timing. So the order of combination, and every bit of a
+    float sum, is the same each time. All parts but the last have whole blocks of `task.block`.
+
+    Parameters
+    ----------
+    units : int
+        Compute units of the device.
+    sequential : bool
+        Whether there is one part because the operation is not associative.
+    longest : int
+        Parts of many rows have at most twice this number of elements.
     """
+    vector, lanes, block = task.vector, task.lanes, task.block
     outputs = prod(space.kept)
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
     side = policy.work_group // lanes
-    if plan_form == ROWS:
+    if space.form == ROWS:
         blocks = -(-outputs // side)
     else:
         width = space.kept[-1] if space.kept else 1
-        blocks = (outputs // max(1, width)) * -(-width // (vector * strip * side))
+        blocks = (outputs // max(1, width)) * -(-width // (vector * task.strip * side))
     target = units * policy.groups_per_unit
     per_block = max(1, outputs * reduced // max(1, blocks))
     least = policy.min_split if outputs == 1 else policy.least or policy.min_split
     parts = 1 if sequential else max(1, min(-(-target // blocks), per_block // least))
     if not sequential:
-        parts = max(parts, -(-reduced // most))
-    rows = reduced if plan_form == COLUMNS else reduced // inner
-    if plan_form == COLUMNS or rows >= parts:
+        parts = max(parts, -(-reduced // longest))
+    rows = reduced if space.form == COLUMNS else reduced // inner
+    if space.form == COLUMNS or rows >= parts:
         row_parts, inner_parts = min(parts, max(1, rows)), 1
     else:
         row_parts, inner_parts = max(1, rows), -(-parts // max(1, rows))
     rows_per_part = -(-rows // row_parts)
-    if plan_form == COLUMNS:
+    if space.form == COLUMNS:
         rows_per_part = -(-rows_per_part // block) * block
     step = vector * lanes * block
-    step *= loads if inner >= step * loads * inner_parts else 1
+    step *= task.loads if inner >= step * task.loads * inner_parts else 1
     share = -(-inner // inner_parts)
     inner_per_part = -(-share // step) * step
     row_parts = -(-rows // rows_per_part)
-    inner_parts = -(-inner // inner_per_part) if plan_form == ROWS else 1
+    inner_parts = -(-inner // inner_per_part) if space.form == ROWS else 1
     tasks = blocks * row_parts * inner_parts
     if policy.chunked:
-        # a chunk of tasks per work-group: no more groups than have something worth a thread
+        # A work-group has a chunk of tasks. Each group has enough elements to be worth a thread.
         useful = max(1, outputs * reduced // least)
         groups = max(1, min(target, tasks, useful))
     else:

@@ -1,4 +1,4 @@
-"""What a reduction needs that follows from shapes and strides: its kernels, how they are divided, their arguments."""
+"""Prepare reductions: make the kernels and the arguments that follow from shapes and strides."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from clarray._engine.fused.reduce.plan import (
     ReducePlan,
     ReduceSpace,
     Split,
+    TaskShape,
     ascending,
     lanes_for,
+    merge_row_tasks,
     power_of_two,
     reduce_space,
-    rows_abreast,
+    rows_per_item,
     split,
-    tasks_abreast,
 )
 from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, reduce_source
@@ -50,12 +51,13 @@ _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 _NONE: tuple[int, ...] = ()
 
-TASKS, EXTENT = 0, 3  # where `Prepared.sizes` have what there is to do, and the length of a single axis in one part
+# indices in `ReductionLaunch.sizes` of the number of tasks, and of the length of a single axis in one part
+TASKS, EXTENT = 0, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """The kernels of a reduction with every argument that follows from shapes and strides."""
+class ReductionLaunch:
+    """The kernels of a reduction with all arguments that follow from shapes and strides."""
 
     first: Kernel
     second: Kernel | None
@@ -77,7 +79,7 @@ class Prepared:
 def _position(reduced: Node, monoid: Monoid) -> Node | None:
     """Return the index node of an indexed monoid: the positions along the reduced axes.
 
-    `argmax` counts them in C order. An extremum is the first one in the order of the memory, in which NumPy reduces.
+    `argmax` counts positions in C order. Of equal extrema the first one in memory order counts, as NumPy reduces in it.
     """
     if not monoid.indexed:
         return None
@@ -93,21 +95,24 @@ def _position(reduced: Node, monoid: Monoid) -> Node | None:
 
 
 def _strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]:
-    """Strides of the output (0 on reduced axes) and of the inputs, over the reduced shape."""
+    """Return the strides of the output (0 on reduced axes) and of the inputs, over the unreduced shape."""
     shape = reduced.args[0].shape
     axes = reduced.op.axes
-    kept = [a for a in range(len(shape)) if a not in axes]
-    steps = {axis: out[axis] for axis in kept} if len(out) > len(kept) else dict(zip(kept, out, strict=True))
+    kept_axes = [a for a in range(len(shape)) if a not in axes]
+    if len(out) > len(kept_axes):
+        steps = {axis: out[axis] for axis in kept_axes}
+    else:
+        steps = dict(zip(kept_axes, out, strict=True))
     return (tuple(steps.get(axis, 0) for axis in range(len(shape))), *operands.strides(len(shape)))
 
 
 def _pattern(epilogue: Epilogue, operands: Operands) -> tuple[int, ...]:
-    """Which inputs are one: of an epilogue its constants too, of which there is one in ``t * t``, two in ``t * u``."""
+    """Return which inputs are the same, with an epilogue's constants: ``t * t`` has one constant, ``t * u`` has two."""
     return operands.pattern if epilogue.root is epilogue.reduced else Operands(epilogue.root.inputs).pattern
 
 
 def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) -> tuple[Any, ...]:
-    """What the sources depend on besides a plan; not the axes, unless an epilogue's signature has them."""
+    """Return the key of the sources, without the plan. It has no axes, unless an epilogue's signature has them."""
     reduced = epilogue.reduced
     if epilogue.root is reduced:
         tree: tuple[int, ...] = (reduced.op.monoid.code, *[a.sig for a in reduced.args])
@@ -116,61 +121,55 @@ def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) ->
     return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
 
 
-def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
-    """The kernels of `reduction_launches`, and the arguments that follow from shapes and strides."""
+def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> ReductionLaunch:
+    """Return the kernels of `reduction_launches` and the arguments that follow from shapes and strides.
+
+    Parameters
+    ----------
+    out : tuple of int
+        Strides of the epilogue's root in memory.
+    """
     reduced = epilogue.reduced
     inputs = Operands(reduced.inputs)
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
     op: Reduction = reduced.op
-    policy = policy_of(cache, reduced.args[0])
+    policy = _select_policy(cache, reduced.args[0])
     wide = policy.widen and cache.capabilities.fp64 and op.monoid.in_dtype.kind == "f"  # complex values have no vectors
     monoid = widened_monoid(op.monoid) if wide else extremum_monoid(op.monoid)
     position = _position(reduced, monoid)
-    operands = inputs if position is None else inputs.followed_by(position)
+    operands = inputs if position is None else inputs.with_index(position)
     dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
     ordered = not monoid.associative
     explicit = explicit_width(dtypes, policy.explicit) and not ordered
-    products = policy.block_products if explicit and _are_summed(reduced, monoid, policy) else 0
-    # what a block is does not depend on what the products are still computed of
+    products = policy.block_products if explicit and _sums_products(reduced, monoid, policy) else 0
+    # the size of a block does not depend on the expressions of the factors
     widest = (reduced.args[0].dtype,) if products else dtypes
     vector = 1 if ordered else vector_width(widest, policy.vector_bytes, policy.max_width)
     strides = _strides(reduced, operands, out)
     space = reduce_space(reduced.args[0].shape, op.axes, strides, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
-    lanes, strip, loads = _shape(policy, space, vector, ordered)
-    spread = False
+    task = _task_shape(policy, space, vector, ordered)
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
-        # neighbouring work-items, not elements of one, take neighbouring positions
+        # neighbouring positions go to neighbouring work-items, not to one of them
         if space.form == ROWS:
-            loads, vector = loads * vector, 1
-            lanes, strip, _ = _shape(policy, space, vector, ordered)
-        elif strip == 1:
-            spread = True
-    divided = split(
-        space,
-        space.form,
-        vector,
-        lanes,
-        strip,
-        loads,
-        policy,
-        cache.units,
-        ordered,
-        monoid.max_length,
-        (products if space.form == ROWS else loads) if products else 1,
-    )
+            loads = task.loads * vector
+            vector = 1
+            task = replace(_task_shape(policy, space, vector, ordered), loads=loads)
+        elif task.strip == 1:
+            task = replace(task, spread=True)
+    if products:
+        task = replace(task, block=products if space.form == ROWS else task.loads)
+    division = split(space, task, policy, cache.units, ordered, monoid.max_length)
     accesses = operands.accesses(inner_strides[1:], explicit)
     rows = 1
-    roomy = products or len(monoid.components) == 1  # registers hold the sums of several rows
-    if explicit and vector > 1 and roomy and "pairs" not in accesses:
-        rows = rows_abreast(space, divided, vector, policy)
+    fits_registers = products or len(monoid.components) == 1  # the states of several rows
+    if explicit and vector > 1 and fits_registers and "pairs" not in accesses:
+        rows = rows_per_item(space, division, vector, policy)
     if rows > 1:
-        divided = tasks_abreast(divided, rows)
-    plan = _plan(
-        policy, space, operands, position, inner_strides, vector, explicit, loads, lanes, strip, spread, divided
-    )
+        division = merge_row_tasks(division, rows)
+    plan = _plan(policy, space, operands, position, task, division, explicit)
     if rows > 1:
-        plan = replace(plan, abreast=rows, common=_common(space))
+        plan = replace(plan, rows_per_item=rows, common=_common_inputs(space))
     if products:
         plan = replace(plan, products=products)
     structure = _structure(epilogue, inputs, position)
@@ -179,8 +178,6 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
         reduce_source,
         plan,
         monoid,
-        reduced.args[0],
-        reduced.args[1] if op.masked else None,
         position,
         operands.nodes,
         epilogue,
@@ -188,21 +185,18 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     )
     second: Kernel | None = None
     second_groups, second_sizes = 0, _NONE
-    outputs = prod(space.kept)
     if plan.partial and not plan.last:
-        second, second_groups, second_sizes = _second(
-            cache, plan, structure, monoid, epilogue, space, outputs, divided.parts
-        )
-    return Prepared(
+        second, second_groups, second_sizes = _second(cache, plan, structure, monoid, epilogue, space, division.parts)
+    return ReductionLaunch(
         first=first,
         second=second,
         position=position,
         shifts=space.offsets[1:] if any(space.offsets) else (),
-        sizes=_sizes(space, plan, divided, outputs, lanes),
-        groups=divided.groups,
+        sizes=_sizes(space, plan, division, task.lanes),
+        groups=division.groups,
         work_group=policy.work_group,
-        outputs=outputs,
-        parts=divided.parts,
+        outputs=prod(space.kept),
+        parts=division.parts,
         states=_state_dtypes(monoid, position),
         second_groups=second_groups,
         second_sizes=second_sizes,
@@ -212,24 +206,24 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     )
 
 
-def _are_summed(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
-    """Whether a reduction sums products, in blocks where the policy has any."""
+def _sums_products(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
+    """Return whether a reduction sums products in blocks, if the policy has blocks."""
     value, *mask = reduced.args
     sums = monoid.algebra in ("compensated", "widened")
-    # few are as quick, and exact; not asked where one launch is for all lengths
+    # short rows are as fast and as exact without blocks; if one launch is for all lengths, the length does not count
     alone = len(reduced.op.axes) == len(value.shape)
     long = alone or prod(value.shape[axis] for axis in reduced.op.axes) >= policy.short
     return sums and not mask and long and policy.work_group == 1 and is_product(value)
 
 
-def policy_of(cache: KernelCache, value: Node) -> ReducePolicy:
-    """How reductions of such values are shaped."""
+def _select_policy(cache: KernelCache, value: Node) -> ReducePolicy:
+    """Return the policy for reductions of an expression."""
     return cache.policies.products if is_product(value) else cache.policies.reduce
 
 
-def _common(space: ReduceSpace) -> tuple[int, ...]:
-    """The inputs that are the same in every row."""
-    return tuple(number for number, kept in enumerate(space.kept_strides[1:]) if not any(kept))
+def _common_inputs(space: ReduceSpace) -> tuple[int, ...]:
+    """Return the numbers of the inputs that are the same in every row."""
+    return tuple(number for number, strides in enumerate(space.kept_strides[1:]) if not any(strides))
 
 
 def _inner_strides(space: ReduceSpace) -> list[int]:
@@ -237,16 +231,16 @@ def _inner_strides(space: ReduceSpace) -> list[int]:
     return [s[-1] if s else 0 for s in axes]
 
 
-def _shape(policy: ReducePolicy, space: ReduceSpace, vector: int, ordered: bool) -> tuple[int, int, int]:
-    """Work-items per output, vectors per work-item, loads per iteration."""
+def _task_shape(policy: ReducePolicy, space: ReduceSpace, vector: int, ordered: bool) -> TaskShape:
     if ordered:
-        return 1, 1, 1
+        return TaskShape(vector=vector, lanes=1, strip=1, loads=1)
     inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
     lanes = lanes_for(space.form, prod(space.kept), inner[-1], prod(space.reduced), vector, policy)
     if space.form != COLUMNS:
-        return lanes, 1, policy.loads
+        return TaskShape(vector=vector, lanes=lanes, strip=1, loads=policy.loads)
     rows = -(-prod(space.reduced) // lanes)
-    return lanes, policy.strip, min(policy.column_loads, power_of_two(rows + 1) // 2)
+    loads = min(policy.column_loads, power_of_two(rows + 1) // 2)
+    return TaskShape(vector=vector, lanes=lanes, strip=policy.strip, loads=loads)
 
 
 def _plan(
@@ -254,81 +248,77 @@ def _plan(
     space: ReduceSpace,
     operands: Operands,
     position: Node | None,
-    inner: list[int],
-    vector: int,
+    task: TaskShape,
+    division: Split,
     explicit: bool,
-    loads: int,
-    lanes: int,
-    strip: int,
-    spread: bool,
-    divided: Split,
 ) -> ReducePlan:
+    inner = _inner_strides(space)
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
-    reached = furthest(shape, steps, prod(shape))
+    largest_position = furthest(shape, steps, prod(shape))
     last = -1 if space.form != COLUMNS else len(space.kept) - 1
-    # a vector is of neighbours: not where the elements of a work-item are spread, be they contiguous or not
-    whole = (
+    # a vector has neighbouring elements, which is not the case if the elements of a work-item are spread
+    vectors_aligned = (
         not policy.explicit
-        and not spread
+        and not task.spread
         and all(
-            n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
-            for n, s, shift in zip(operands.placed, steps[1:], space.offsets[1:], strict=True)
+            n.op is INDEX or s[last] != 1 or _are_vectors_aligned(n, s, shift)
+            for n, s, shift in zip(operands.non_constants, steps[1:], space.offsets[1:], strict=True)
         )
     )
     ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
-    stored = space.form == COLUMNS and divided.parts == 1  # by this launch, and as vectors
+    stores_vectors = space.form == COLUMNS and division.parts == 1
     return ReducePlan(
         form=space.form,
         accesses=operands.accesses(inner[1:], explicit),
         out_access="zero" if space.form != COLUMNS else access(inner[0]),
         kept_rank=len(space.kept),
         reduced_rank=len(space.reduced),
-        vector=vector,
+        vector=task.vector,
         explicit=explicit,
-        loads=loads,
-        lanes=lanes if lanes in (1, policy.work_group) else 0,
-        strip=strip,
-        index=index_type(reached, policy.chunked),
-        aligned=whole,
-        out_aligned=stored and not spread and space.kept[-1] % ALIGNMENT == 0,
-        spread=spread,
-        partial=divided.parts > 1,
+        loads=task.loads,
+        lanes=task.lanes if task.lanes in (1, policy.work_group) else 0,
+        strip=task.strip,
+        index=index_type(largest_position, policy.chunked),
+        aligned=vectors_aligned,
+        out_aligned=stores_vectors and not task.spread and space.kept[-1] % ALIGNMENT == 0,
+        spread=task.spread,
+        partial=division.parts > 1,
         ascending=ordered,
-        last=_counted(policy, space.form, explicit, divided),
+        last=_last_group_combines(policy, space.form, explicit, division),
         policy=policy,
     )
 
 
-def _aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
-    """Whether all vectors along the one axis of stride 1 are aligned."""
-    odd = sum(not starts_aligned(node.dtype, step) for step in steps)
-    # place and shift, not their sum: the alignment of that is not part of a prepared launch's key
-    return odd == 1 and starts_aligned(node.dtype, node.offset, shift)
+def _are_vectors_aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
+    """Return whether all vectors along the only axis of stride 1 are aligned."""
+    unaligned = sum(not starts_aligned(node.dtype, step) for step in steps)
+    # offset and shift, not their sum: the alignment of the sum is not in the key of a prepared launch
+    return unaligned == 1 and starts_aligned(node.dtype, node.offset, shift)
 
 
-def _counted(policy: ReducePolicy, form: str, explicit: bool, divided: Split) -> bool:
-    """Whether the last work-group of each block combines its parts, in the same launch.
+def _last_group_combines(policy: ReducePolicy, form: str, explicit: bool, division: Split) -> bool:
+    """Return whether the last work-group of each block combines its parts, in the same launch.
 
-    Not for columns: their states are many, and a second launch reads them with the whole device.
+    Columns have many states. A second launch reads them with the whole device.
     """
     possible = bool(policy.fence) and form == ROWS and not explicit
-    return possible and divided.parts > 1 and divided.blocks <= COUNTERS
+    return possible and division.parts > 1 and division.blocks <= COUNTERS
 
 
 def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
     return tuple(position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components)
 
 
-def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int, lanes: int) -> tuple[int, ...]:
-    """Arguments after the data, in the order of `reduce.source.reduce_source`."""
+def _sizes(space: ReduceSpace, plan: ReducePlan, division: Split, lanes: int) -> tuple[int, ...]:
+    """Return the arguments after the buffers, in the order of `reduce.source.reduce_source`."""
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
     rows = reduced if plan.form == COLUMNS else reduced // inner
-    parts = (divided.parts, divided.rows_per_part, divided.inner_parts, divided.inner_per_part)
-    found = [
-        divided.tasks,
-        outputs,
+    parts = (division.parts, division.rows_per_part, division.inner_parts, division.inner_per_part)
+    sizes = [
+        division.tasks,
+        prod(space.kept),
         rows,
         *(parts if plan.partial else ()),
         *([] if plan.lanes else [lanes]),
@@ -336,10 +326,10 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int, l
         *reversed(space.reduced),
     ]
     for k, r in zip(space.kept_strides[1:], space.reduced_strides[1:], strict=True):
-        found += [*reversed(k), *reversed(r)]
+        sizes += [*reversed(k), *reversed(r)]
     if plan.last or not plan.partial:
-        found += reversed(space.kept_strides[0])
-    return tuple(found)
+        sizes += reversed(space.kept_strides[0])
+    return tuple(sizes)
 
 
 def _second(
@@ -349,11 +339,11 @@ def _second(
     monoid: Monoid,
     epilogue: Epilogue,
     space: ReduceSpace,
-    outputs: int,
     parts: int,
 ) -> tuple[Kernel, int, tuple[int, ...]]:
-    policy = plan.policy
-    # neighbouring outputs side by side for whole memory transactions, the rest down the parts
+    """Return the kernel of the second launch, its number of work-groups, and its arguments after the buffers."""
+    policy, outputs = plan.policy, prod(space.kept)
+    # work-items of neighbouring outputs make whole memory transactions, the other work-items share the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
     lanes = min(policy.work_group // side, power_of_two(parts))
     shared = lanes > 1
@@ -369,9 +359,9 @@ def _second(
         cache.capabilities,
     )
     side = policy.work_group // lanes
-    most = cache.units * policy.groups_per_unit if policy.chunked else 2**20
+    most_groups = cache.units * policy.groups_per_unit if policy.chunked else 2**20
     return (
         kernel,
-        max(1, min(-(-outputs // side), most)),
+        max(1, min(-(-outputs // side), most_groups)),
         (*([lanes] if shared else []), *reversed(space.kept), *reversed(space.kept_strides[0])),
     )

@@ -1,4 +1,4 @@
-"""Sums of products: what enters a state is a product, or the sum of a block of them."""
+"""Sums of products, whose states take single products or sums of blocks of products."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from clarray._engine.ops.ufuncs import exact_product_loop, find_loop
 
 
 def is_product(value: Node) -> bool:
-    """Whether a value is a product of linear algebra, which need not be rounded before it is summed."""
+    """Return whether a value is a product of linear algebra, which need not be rounded before it is summed."""
     return value.memory is None and bool(value.args) and value.op is exact_product_loop(value.dtype)
 
 
-def entering(value: Node, monoid: Monoid) -> Node:
-    """What is summed, in its dtype: products of float32 that are summed in float64 are exact, and one step less."""
+def state_entry(value: Node, monoid: Monoid) -> Node:
+    """Return the value in the dtype in which it enters a state.
+
+    A product of float32 that is summed in float64 is computed in float64: that is exact, and saves the conversion.
+    """
     wide = monoid.accumulated_dtype
     if monoid.algebra == "widened" and is_product(value):
         loop = find_loop(np.multiply, (wide, wide), (wide,))
@@ -26,16 +29,16 @@ def entering(value: Node, monoid: Monoid) -> Node:
 
 
 class ProductCall:
-    """A product as C functions of its two factors, and the calls that add it to a sum of its own dtype."""
+    """C functions of a product's two factors, and the calls that add the product to a sum of its own dtype."""
 
     def __init__(self, product: Node, inputs: Inputs, dialect: Dialect) -> None:
         self._factors = [
-            Call(name, converted(factor, wanted), inputs)
-            for name, factor, wanted in zip(("factor_0", "factor_1"), product.args, product.op.in_dtypes, strict=True)
+            Call(name, converted(factor, dtype), inputs)
+            for name, factor, dtype in zip(("factor_0", "factor_1"), product.args, product.op.in_dtypes, strict=True)
         ]
         self.text = "".join(factor.text for factor in self._factors)
 
     def onto(self, total: str, part: int | str, tag: str = "") -> str:
-        """`total` and the product of part `part` of what is loaded under `tag`, rounded once, in every kernel."""
-        left, right = (factor.call(part, tag) for factor in self._factors)
-        return f"fma({left}, {right}, {total})"
+        """Return the sum of `total` and the product of part `part` of the load `tag`, rounded once by `fma`."""
+        first, second = (factor.call(part, tag) for factor in self._factors)
+        return f"fma({first}, {second}, {total})"

@@ -1,4 +1,4 @@
-"""The sources of a reduction: the first launch, and the one that combines its parts."""
+"""Render the sources of a reduction: the first launch, and the launch that combines its parts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from clarray._engine.codegen.arguments import arguments
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
-from clarray._engine.fused.reduce.monoid_code import MonoidCode
+from clarray._engine.fused.reduce.monoid_code import MonoidCode, StateEntry
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
-from clarray._engine.fused.reduce.products import ProductCall, entering
+from clarray._engine.fused.reduce.products import ProductCall, state_entry
 from clarray._engine.ops.ctype import Dialect
 from clarray._engine.ops.monoids import Monoid
 from clarray._engine.tuning.policy import ReducePolicy
@@ -29,11 +29,11 @@ class Epilogue(NamedTuple):
     Parameters
     ----------
     root : Node
-        The tree above the reduction (the reduction node itself if there is none).
+        The expression above the reduction, or the reduction itself if there is none.
     reduced : Node
-        The reduction in it.
+        The reduction.
     constants : tuple of Node
-        Its other inputs: constants only.
+        The other inputs of the expression, which are constants.
     """
 
     root: Node
@@ -42,7 +42,7 @@ class Epilogue(NamedTuple):
 
     @property
     def scalar(self) -> bool:
-        """Whether it is compiled for one result at a time: complex values have no vectors, whatever is reduced."""
+        """Whether the source computes one result at a time, because a value is complex and so has no vectors."""
         level = [self.root]
         while level:
             node = level.pop()
@@ -53,7 +53,7 @@ class Epilogue(NamedTuple):
 
 
 class _EpilogueCode:
-    """The epilogue as a C function of the finished result and the constants."""
+    """C function of an epilogue, whose parameters are the finished result and the constants."""
 
     def __init__(self, epilogue: Epilogue, dialect: Dialect, name: str = "epilogue") -> None:
         self.name = name
@@ -84,7 +84,7 @@ def _stride_params(o: Operand, prefix: str, axes: range, index: str) -> list[str
 
 
 class _ResultCode:
-    """What the first launch does with a finished result: the output, and the epilogue where it makes one."""
+    """Code of the first launch for a finished result: the output, and the epilogue if there is one."""
 
     def __init__(self, plan: ReducePlan, epilogue: Epilogue, code: MonoidCode, inner: str) -> None:
         final = plan.last or not plan.partial
@@ -99,23 +99,24 @@ class _ResultCode:
         )
         self.out = _with_step(out, inner)
         self.outs = [self.out] if final else []
-        self.ends = _EpilogueCode(epilogue, code.scalar) if final else None
+        self.epilogue = _EpilogueCode(epilogue, code.scalar) if final else None
         self.wide = _EpilogueCode(epilogue, code.dialect, "epilogue_wide") if vectors else None
-        self.text = "".join(each.text for each in (self.ends, self.wide) if each is not None)
-        self.prepare = self.ends.prepare if self.ends is not None else []
+        self.text = "".join(function.text for function in (self.epilogue, self.wide) if function is not None)
+        self.prepare = self.epilogue.prepare if self.epilogue is not None else []
         self.params, self.arg_types = _result_parameters(plan, code, self.out)
-        if self.ends is not None:
-            self.params, self.arg_types = self.ends.params + self.params, self.ends.arg_types + self.arg_types
+        if self.epilogue is not None:
+            self.params, self.arg_types = self.epilogue.params + self.params, self.epilogue.arg_types + self.arg_types
 
 
 def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Operand]) -> tuple[list[str], list[str]]:
-    """Sizes, extents of the loops, and every operand's strides along them: the output has none that are reduced."""
-    kept, reduced = range(plan.kept_rank), range(plan.reduced_rank)
-    loops = [f"const {plan.index} k{a}" for a in kept] + [f"const {plan.index} r{a}" for a in reduced]
+    """Return the parameters of sizes, extents and strides, and their types. The output has strides of kept axes."""
+    kept_axes, reduced_axes = range(plan.kept_rank), range(plan.reduced_rank)
+    loops = [f"const {plan.index} k{a}" for a in kept_axes] + [f"const {plan.index} r{a}" for a in reduced_axes]
     for o in operands:
-        loops += _stride_params(o, "k", kept, plan.index) + _stride_params(o, "r", reduced, plan.index)
+        loops += _stride_params(o, "k", kept_axes, plan.index)
+        loops += _stride_params(o, "r", reduced_axes, plan.index)
     for o in outs:
-        loops += _stride_params(o, "k", kept, plan.index)
+        loops += _stride_params(o, "k", kept_axes, plan.index)
     sizes = ["const long tasks", "const long outputs", "const long rows"]
     if plan.partial:
         sizes += [f"const long {name}" for name in ("parts", "rows_per_part", "inner_parts", "inner_per_part")]
@@ -130,40 +131,40 @@ def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Opera
 def reduce_source(
     plan: ReducePlan,
     monoid: Monoid,
-    value: Node,
-    mask_node: Node | None,
     position: Node | None,
     nodes: Sequence[Node],
     epilogue: Epilogue,
     capabilities: Capabilities,
 ) -> Source:
-    """Render the first launch of a reduction of `value` over its distinct inputs `nodes`."""
+    """Render the first launch of an epilogue's reduction over its distinct inputs `nodes`."""
+    value, *masks = epilogue.reduced.args
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
-    enters = entering(value, monoid)
-    # on a GPU all the values of an iteration along a row are one block
-    together = plan.form == ROWS and not plan.policy.chunked and enters.dtype.kind != "c"
+    entry = state_entry(value, monoid)
+    # on a GPU all values of an iteration along a row are one block
+    row_blocks = plan.form == ROWS and not plan.policy.chunked and entry.dtype.kind != "c"
     code = MonoidCode(
         monoid,
         dialect,
-        enters.dtype,
+        entry.dtype,
         position.dtype if position is not None else np.dtype(np.int64),
-        plan.loads * (plan.vector if together else 1),
-        inputs.slots[id(position)] if position is not None else "",
-        plan.ascending,
-        value.dtype,
+        StateEntry(
+            block=plan.loads * (plan.vector if row_blocks else 1),
+            position=inputs.slots[id(position)] if position is not None else "",
+            ascending=plan.ascending,
+            product_dtype=value.dtype,
+        ),
     )
-    call = ProductCall(value, inputs, dialect) if plan.products else Call("value", enters, inputs)
-    mask_call = Call("where", mask_node, inputs) if mask_node is not None else None
+    call = ProductCall(value, inputs, dialect) if plan.products else Call("value", entry, inputs)
+    mask = Call("where", masks[0], inputs) if masks else None
     result = _ResultCode(plan, epilogue, code, inner)
     params, arg_types = _loop_parameters(plan, operands, result.outs)
-    everyone = [*operands, *result.outs]
     params = [*inputs.params, *result.params, *params]
     arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
-    taken = arguments(params, arg_types, capabilities.numbers_together)
-    functions = call.text + (mask_call.text if mask_call is not None else "") + result.text + taken.definition
+    argument_list = arguments(params, arg_types, capabilities.numbers_together)
+    functions = call.text + (mask.text if mask is not None else "") + result.text + argument_list.definition
     body = functions + render(
         "reduce/reduce",
         d=dialect,
@@ -177,25 +178,25 @@ def reduce_source(
         lanes=plan.lanes,
         strip=plan.strip,
         value=call,
-        mask=mask_call,
-        masked=mask_node is not None,
-        epilogue=result.ends,
+        mask=mask,
+        masked=mask is not None,
+        epilogue=result.epilogue,
         wide_epilogue=result.wide,
         partial=plan.partial,
         last=plan.last,
-        abreast=plan.abreast,
+        abreast=plan.rows_per_item,
         products=plan.products,
         common={operands[number].name for number in plan.common},
         out=result.out,
         operands=operands,
-        everyone=everyone,
+        everyone=[*operands, *result.outs],
         kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank,
-        arguments=taken,
+        arguments=argument_list,
         at_row=_at_row,
         prepare=inputs.prepare + result.prepare,
     )
-    return Source("reduce", source(body, dialect, capabilities.function_attribute), taken.types)
+    return Source("reduce", source(body, dialect, capabilities.function_attribute), argument_list.types)
 
 
 def combine_source(
@@ -206,24 +207,24 @@ def combine_source(
     epilogue: Epilogue,
     capabilities: Capabilities,
 ) -> Source:
-    """Render the second launch, which combines the parts of a first one."""
+    """Render the second launch, which combines the parts of the first one."""
     dialect = make_dialect(capabilities, 1)
     code = MonoidCode(monoid, dialect, monoid.accumulated_dtype, index_dtype)
-    ends = _EpilogueCode(epilogue, code.scalar)
+    epilogue_code = _EpilogueCode(epilogue, code.scalar)
     out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
     states, kinds = _state_parameters(code)
     out_params, out_kinds = parameters(out, const=False)
-    params = [*ends.params, *states, *out_params, "const long outputs", "const long parts"]
+    params = [*epilogue_code.params, *states, *out_params, "const long outputs", "const long parts"]
     if shared:
         params.append("const int lanes")
     params += [f"const long k{a}" for a in range(plan.kept_rank)]
     params += [f"const long yk{a}" for a in range(plan.kept_rank)]
-    arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * 2, *["int32"] * shared]
+    arg_types = [*epilogue_code.arg_types, *kinds, *out_kinds, *["int64"] * 2, *["int32"] * shared]
     arg_types += ["int64"] * (2 * plan.kept_rank)
-    taken = arguments(params, arg_types, capabilities.numbers_together)
+    argument_list = arguments(params, arg_types, capabilities.numbers_together)
     body = (
-        ends.text
-        + taken.definition
+        epilogue_code.text
+        + argument_list.definition
         + render(
             "reduce/combine",
             d=dialect,
@@ -233,34 +234,34 @@ def combine_source(
             m=code,
             wide=_wide(code, plan.policy),
             shared=shared,
-            epilogue=ends,
+            epilogue=epilogue_code,
             out=out,
             kept_rank=plan.kept_rank,
-            arguments=taken,
-            prepare=ends.prepare,
+            arguments=argument_list,
+            prepare=epilogue_code.prepare,
         )
     )
     attribute = capabilities.function_attribute
-    return Source("combine_parts", source(body, dialect, attribute), taken.types)
+    return Source("combine_parts", source(body, dialect, attribute), argument_list.types)
 
 
 def _wide(code: MonoidCode, policy: ReducePolicy) -> MonoidCode | None:
-    """The monoid for vectors of neighbouring outputs; None where a device, or the monoid, has no use for them."""
+    """Return the monoid for vectors of neighbouring outputs. None if the device or the monoid does not use vectors."""
     width = min(policy.max_width, policy.vector_bytes // max(dtype.itemsize for _, dtype in code.components))
     return code.at(width) if policy.explicit and code.joins and not code.complex and width > 1 else None
 
 
 def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:
-    """Where the first launch puts what it finds: states, the output, or both and the counters."""
+    """Return the parameters of the first launch for its results: states, the output, or both and the counters."""
     if not plan.partial:
         return parameters(out, const=False)
     states, kinds = _state_parameters(code)
     if not plan.last:
         return states, kinds
-    place, place_kinds = parameters(out, const=False)
+    out_params, out_kinds = parameters(out, const=False)
     return (
-        [*(p.replace("__global", "volatile __global") for p in states), "volatile __global int *counters", *place],
-        [*kinds, "buffer", *place_kinds],
+        [*(p.replace("__global", "volatile __global") for p in states), "volatile __global int *counters", *out_params],
+        [*kinds, "buffer", *out_kinds],
     )
 
 
@@ -270,7 +271,7 @@ def _state_parameters(code: MonoidCode) -> tuple[list[str], list[str]]:
 
 
 def _with_step(o: Operand, inner: str) -> Operand:
-    """The same operand with the stride parameter of the innermost loop."""
+    """Return the operand with the stride parameter of the innermost loop."""
     if o.access == "unit":
         return o
     return replace(o, step=f"{o.name}{inner}")
