@@ -65,12 +65,12 @@ def plain_text_from_processes() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def a_file_of_its_own_for_who_needs_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What tests in another process ask for takes no free block from under a test that looks for it."""
-    from clarray._engine.runtime import keeping
+    from clarray._engine.runtime import pool_trimmer
     from clarray._engine.runtime.private_files import PrivateFolder
 
     folder = PrivateFolder(tmp_path_factory.mktemp("memory"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keeping, "_signs", lambda: folder)
+        patch.setattr(pool_trimmer, "_signs", lambda: folder)
         yield
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from clarray._engine.runtime import cache as caches
-from clarray._engine.runtime import keeping, private_files
+from clarray._engine.runtime import pool_trimmer, private_files
 from clarray._engine.runtime.backends.pocl import scratch_folder
 from clarray._engine.runtime.cache import CACHES, DiskCache, cache_folder, cache_of
 from clarray._engine.runtime.private_files import NotPrivateError, PrivateFolder
@@ -266,20 +266,20 @@ def test_notes_that_are_planted_hold_nothing_up(tmp_path: Path, give: Give, plan
 
 
 def test_other_processes_are_asked_without_following_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_signs", lambda: PrivateFolder(tmp_path))
+    monkeypatch.setattr(pool_trimmer, "_signs", lambda: PrivateFolder(tmp_path))
     target = tmp_path / "target"
     target.touch()
     os.utime(target, (0, 0))
-    sign = tmp_path / keeping._SIGNS[True]
+    sign = tmp_path / pool_trimmer._SIGNS[True]
     sign.symlink_to(target)
     os.utime(sign, (0, 0), follow_symlinks=False)
 
     class Asking:
         in_host_memory = True
 
-    before = keeping._asked(True)
-    keeping.ask_others(Asking())  # type: ignore[arg-type]
-    assert keeping._asked(True) != before
+    before = pool_trimmer._asked(True)
+    pool_trimmer.ask_others(Asking())  # type: ignore[arg-type]
+    assert pool_trimmer._asked(True) != before
     assert target.stat().st_mtime == 0
 
 

@@ -10,7 +10,7 @@ large ones start at a huge page, since fresh 4 KiB pages cost more than the arit
 Free blocks are given back
     before a block of another size    in host memory, beyond twice what arrays have held at once
     where a large one is dropped      beyond a quarter of the host's memory that is left, or half of a device's own
-    where nothing has moved for long  all but a few, by the thread of `runtime.keeping`
+    where nothing has moved for long  all but a few, by the thread of `runtime.pool_trimmer`
     where the host's memory is short  all, by the same thread
     where a new block cannot be had   all, before it is tried again
 """
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.runtime import keeping, profiling
+from clarray._engine.runtime import pool_trimmer, profiling
 from clarray._engine.runtime.accounts import account_of, memory_limit
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import (
@@ -266,7 +266,7 @@ class Pool:
             raise ValueError(
                 "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
             )
-        if self.in_host_memory and self.reserved + size > keeping.FEW:
+        if self.in_host_memory and self.reserved + size > pool_trimmer.FEW:
             self._make_way(size)
         for make_room in (None, self._reclaim, self._collect, self._wait):
             if make_room is not None and not make_room(size):
@@ -277,8 +277,8 @@ class Pool:
                 failure = error
                 continue
             if block is not None:
-                if self.reserved > keeping.FEW:
-                    keeping.watch(self)
+                if self.reserved > pool_trimmer.FEW:
+                    pool_trimmer.watch(self)
                 return block
         if isinstance(failure, cl.Error):
             with self._device.lock:
@@ -292,7 +292,7 @@ class Pool:
         """
         free = self.free_bytes()
         self._most_used = max(self._most_used, self.reserved - free + size)
-        beyond = self.reserved + size - 2 * self._most_used - keeping.FEW
+        beyond = self.reserved + size - 2 * self._most_used - pool_trimmer.FEW
         if beyond > 0:
             self.release_unless_busy(max(free - beyond, 0))
 
@@ -314,7 +314,7 @@ class Pool:
         """Ask other processes for what they only keep, where memory is short and this process may take it."""
         if self._account.taken + size > self._account.most:
             return False
-        keeping.ask_others(self)
+        pool_trimmer.ask_others(self)
         end = time.monotonic() + _PATIENCE_SECONDS
         # nobody tells what is left of a device's own memory
         while not self.in_host_memory or size > available_host_bytes():

@@ -43,7 +43,7 @@ def test_python_alone_passes_the_tests_of_the_core(request: pytest.FixtureReques
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="all tests are of memory of a device's own")
 def test_a_device_with_memory_of_its_own() -> None:
     files = ("mirrors", "launch_keys", "statement_launches", "threads")
-    memory = [f"tests/runtime/test_{name}.py" for name in ("memory_limit", "keeping")]
+    memory = [f"tests/runtime/test_{name}.py" for name in ("memory_limit", "pool_trimmer")]
     masks = "tests/device/indexing/test_known_bounds.py::test_what_readers_have_counted_is_of_before"
     linalg = [
         "tests/device/linalg/test_linalg_host.py",

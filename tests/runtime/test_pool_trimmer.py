@@ -15,7 +15,7 @@ import pyopencl as cl
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, keeping
+from clarray._engine.runtime import Device, pool_trimmer
 from clarray._engine.runtime import pool as pools
 from clarray._engine.runtime.private_files import PrivateFolder
 
@@ -39,11 +39,11 @@ def eventually(happens: Callable[[], bool]) -> bool:
 def quick(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Device]:
     """A device with an empty pool, whose thread looks a hundred times a second and hears this process alone."""
     clarray.free_memory()
-    assert eventually(lambda: keeping._thread is None or device.pool.reserved > keeping.FEW)
-    monkeypatch.setattr(keeping, "SECONDS", 0.01)
-    monkeypatch.setattr(keeping, "_signs", lambda: PrivateFolder(tmp_path))
+    assert eventually(lambda: pool_trimmer._thread is None or device.pool.reserved > pool_trimmer.FEW)
+    monkeypatch.setattr(pool_trimmer, "SECONDS", 0.01)
+    monkeypatch.setattr(pool_trimmer, "_signs", lambda: PrivateFolder(tmp_path))
     monkeypatch.setattr(pools, "is_short", lambda available, total: False)
-    monkeypatch.setattr(keeping, "is_short", lambda available, total: False)
+    monkeypatch.setattr(pool_trimmer, "is_short", lambda available, total: False)
     yield device
     clarray.free_memory()
 
@@ -51,18 +51,18 @@ def quick(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
 def fill(device: Device) -> int:
     """Have 200 MiB wait for reuse, in large blocks and in small ones; the bytes in all."""
     held = [device.allocate(40 * MIB) for _ in range(4)] + [device.allocate(MIB) for _ in range(40)]
-    keeping.watch(device.pool)
+    pool_trimmer.watch(device.pool)
     del held
     return device.pool.free_bytes()
 
 
 def test_what_nobody_uses_is_given_back(quick: Device) -> None:
     assert fill(quick) >= 200 * MIB
-    assert eventually(lambda: quick.pool.free_bytes() <= keeping.FEW)
+    assert eventually(lambda: quick.pool.free_bytes() <= pool_trimmer.FEW)
 
 
 def test_what_moves_stays(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_STILL", 100)  # a second: so long no thread of this process is kept from running
+    monkeypatch.setattr(pool_trimmer, "_STILL", 100)  # a second: so long no thread of this process is kept from running
     fill(quick)
     end = time.monotonic() + 2.5
     while time.monotonic() < end:
@@ -75,10 +75,10 @@ def test_what_moves_stays(quick: Device, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_all_goes_where_memory_is_short(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the host's memory; what is short there says nothing of a device's own."""
-    monkeypatch.setattr(keeping, "_STILL", 20)
+    monkeypatch.setattr(pool_trimmer, "_STILL", 20)
     fill(quick)
-    monkeypatch.setattr(keeping, "is_short", lambda available, total: True)
-    left = 0 if quick.capabilities.host_memory else keeping.FEW
+    monkeypatch.setattr(pool_trimmer, "is_short", lambda available, total: True)
+    left = 0 if quick.capabilities.host_memory else pool_trimmer.FEW
     assert eventually(lambda: quick.pool.free_bytes() <= left)
     assert (quick.pool.free_bytes() == 0) == quick.capabilities.host_memory
 
@@ -86,18 +86,18 @@ def test_all_goes_where_memory_is_short(quick: Device, monkeypatch: pytest.Monke
 def test_all_goes_where_another_process_asks(quick: Device) -> None:
     fill(quick)
     time.sleep(0.05)
-    keeping.ask_others(quick.pool)
+    pool_trimmer.ask_others(quick.pool)
     assert eventually(lambda: quick.pool.free_bytes() == 0)
 
 
 def test_a_device_at_work_is_left_alone(quick: Device) -> None:
     fill(quick)
     with quick.lock:  # the thread neither waits for it nor fails
-        keeping.ask_others(quick.pool)
+        pool_trimmer.ask_others(quick.pool)
         free = quick.pool.free_bytes()
         time.sleep(0.1)
         assert quick.pool.free_bytes() == free
-    keeping.ask_others(quick.pool)
+    pool_trimmer.ask_others(quick.pool)
     assert eventually(lambda: quick.pool.free_bytes() == 0)
 
 
@@ -105,17 +105,17 @@ def test_a_driver_that_refuses_is_asked_again(quick: Device, monkeypatch: pytest
     """What other processes give back is had, though nobody tells that it is there."""
     if quick.capabilities.host_memory:
         pytest.skip("the system tells")
-    real, tries, asked = quick.pool._new_block, [], keeping._asked(False)
+    real, tries, asked = quick.pool._new_block, [], pool_trimmer._asked(False)
 
     def refusing(*args: Any) -> Any:
         tries.append(time.monotonic())
-        if keeping._asked(False) == asked:
+        if pool_trimmer._asked(False) == asked:
             raise cl.MemoryError("clCreateBuffer", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
         return real(*args)
 
     monkeypatch.setattr(quick.pool, "_new_block", refusing)
     assert quick.allocate(33 * MIB).nbytes == 33 * MIB
-    assert tries[-1] - tries[0] >= keeping.SECONDS
+    assert tries[-1] - tries[0] >= pool_trimmer.SECONDS
 
 
 def test_the_thread_ends_with_the_memory_and_comes_back(quick: Device) -> None:
@@ -123,7 +123,7 @@ def test_the_thread_ends_with_the_memory_and_comes_back(quick: Device) -> None:
         fill(quick)
         assert any(thread.name == "clarray memory" for thread in threading.enumerate())
         clarray.free_memory()
-        assert eventually(lambda: keeping._thread is None)
+        assert eventually(lambda: pool_trimmer._thread is None)
 
 
 def test_what_is_kept_leaves_room_for_others(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +146,9 @@ def test_blocks_of_many_sizes_do_not_pile_up(quick: Device, monkeypatch: pytest.
     """No more is taken than twice what is held at once, and a little; between two sizes blocks are still used again."""
     if not quick.capabilities.host_memory:
         pytest.skip("of a device's own memory half is kept")
-    monkeypatch.setattr(keeping, "_STILL", 1 << 30)
+    monkeypatch.setattr(pool_trimmer, "_STILL", 1 << 30)
     pool = quick.pool
-    most = 2 * max(pool._most_used, 150 * MIB) + keeping.FEW
+    most = 2 * max(pool._most_used, 150 * MIB) + pool_trimmer.FEW
     for size in range(40, 150, 5):
         quick.allocate(size * MIB)
         assert pool.reserved <= most
@@ -159,7 +159,7 @@ def test_blocks_of_many_sizes_do_not_pile_up(quick: Device, monkeypatch: pytest.
 # A process that keeps some 600 MiB for reuse in large blocks and in small ones, and does nothing.
 KEEPS = """
 import sys, clarray
-from clarray._engine.runtime import keeping, limits
+from clarray._engine.runtime import pool_trimmer, limits
 from pathlib import Path
 group = Path(sys.argv[1])
 limits.memory_limits = lambda: [tuple(int((group / f"memory.{name}").read_text()) for name in ("max", "current"))]
