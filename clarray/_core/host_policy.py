@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from clarray._core import elements
-from clarray._engine.runtime.accounts import memory_limit, set_memory_limit
+from clarray._engine.runtime.memory_budget import memory_limit, set_memory_limit
 from clarray._engine.threads import collector_off
 
 __all__ = ["Config", "HostFallbackWarning", "config"]

@@ -12,9 +12,9 @@ import pytest
 
 import clarray
 from clarray._engine.runtime import Device, limits, preflight
-from clarray._engine.runtime.accounts import read_limit
 from clarray._engine.runtime.backends import Backend
 from clarray._engine.runtime.backends.pocl import program_files
+from clarray._engine.runtime.memory_budget import read_limit
 
 MIB = 1 << 20
 

@@ -31,7 +31,6 @@ import numpy as np
 import pyopencl as cl
 
 from clarray._engine.runtime import pool_trimmer, profiling
-from clarray._engine.runtime.accounts import account_of, memory_limit
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import (
     available_host_bytes,
@@ -41,6 +40,7 @@ from clarray._engine.runtime.limits import (
     recently_available_host_bytes,
 )
 from clarray._engine.runtime.memory import CHECKED, FLAGS, SMALLEST, Block, Memory, over, own, size_class
+from clarray._engine.runtime.memory_budget import account_of, memory_limit
 from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
