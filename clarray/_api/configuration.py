@@ -8,7 +8,7 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.launch.tuned_files import tuned_path
 from clarray._engine.runtime import Device, current_device, describe_devices
-from clarray._engine.runtime.limits import in_units
+from clarray._engine.runtime.host_memory import in_units
 from clarray._engine.tuning.search_space import ALGORITHMS
 
 __all__ = ["show_config"]

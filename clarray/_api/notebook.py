@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray, is_scalar
 from clarray._core.host_policy import config
 from clarray._core.printing import array_repr, indexed, part
 from clarray._engine.expr.node import CONST, MASKED
-from clarray._engine.runtime.limits import in_units
+from clarray._engine.runtime.host_memory import in_units
 from clarray._engine.runtime.profile_views import TEXT_STYLE, escaped
 
 __all__ = ["html", "png", "thumbnail"]

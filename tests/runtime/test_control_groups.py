@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clarray._engine.runtime import control_groups, limits
+from clarray._engine.runtime import control_groups, host_memory
 from clarray._engine.runtime.control_groups import memory_limits, processor_limits
 
 NONE_V1 = "9223372036854771712"
@@ -93,18 +93,18 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_the_tightest_limit_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     mib = 1 << 20
-    monkeypatch.setattr(limits, "_plenty", [-math.inf, 0])  # what another test has read a moment ago
-    monkeypatch.setattr(limits, "memory_limits", lambda: iter([(900 * mib, 100 * mib), (700 * mib, 500 * mib)]))
-    assert limits.total_host_bytes() == 700 * mib
-    assert limits.available_host_bytes() == 200 * mib - limits.LATER.resident
-    assert limits.container_bytes_for_arrays() < 700 * mib - 200 * mib
-    short = limits.shortage(limits.Room(0, 0, 201 * mib))
+    monkeypatch.setattr(host_memory, "_plenty", [-math.inf, 0])  # what another test has read a moment ago
+    monkeypatch.setattr(host_memory, "memory_limits", lambda: iter([(900 * mib, 100 * mib), (700 * mib, 500 * mib)]))
+    assert host_memory.total_host_bytes() == 700 * mib
+    assert host_memory.available_host_bytes() == 200 * mib - host_memory.LATER.resident
+    assert host_memory.container_bytes_for_arrays() < 700 * mib - 200 * mib
+    short = host_memory.shortage(host_memory.Room(0, 0, 201 * mib))
     assert short is not None
     assert (short.left, short.needed) == (200 * mib, 201 * mib)
-    assert limits.shortage(limits.Room(0, 0, 199 * mib)) is None
-    monkeypatch.setattr(limits, "processor_limits", lambda: iter([3, 5]))
-    assert limits.processors(1) == 1
-    assert limits.processors(1 << 20) <= 3
+    assert host_memory.shortage(host_memory.Room(0, 0, 199 * mib)) is None
+    monkeypatch.setattr(host_memory, "processor_limits", lambda: iter([3, 5]))
+    assert host_memory.processors(1) == 1
+    assert host_memory.processors(1 << 20) <= 3
 
 
 @pytest.mark.skipif("sys.platform != 'linux'", reason="limits of Linux")
@@ -120,11 +120,11 @@ def test_what_is_left_of_a_limit_without_proc(monkeypatch: pytest.MonkeyPatch) -
     def refuse(name: str) -> None:
         raise FileNotFoundError(name)
 
-    monkeypatch.setattr(limits, "open", refuse, raising=False)
-    unlimited = limits.resource.RLIM_INFINITY
-    assert limits._used_bytes([100 * mib, unlimited]) == (0, 0)
+    monkeypatch.setattr(host_memory, "open", refuse, raising=False)
+    unlimited = host_memory.resource.RLIM_INFINITY
+    assert host_memory._used_bytes([100 * mib, unlimited]) == (0, 0)
     monkeypatch.setattr(mmap, "mmap", grant)
-    assert limits._used_bytes([unlimited, 1000 * mib]) == (0, 800 * mib)
+    assert host_memory._used_bytes([unlimited, 1000 * mib]) == (0, 800 * mib)
 
 
 def test_plenty_of_memory_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,13 +134,13 @@ def test_plenty_of_memory_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPa
         reads[0] += 1
         return 2000 * mib
 
-    monkeypatch.setattr(limits, "_plenty", [-1.0, 0])
-    monkeypatch.setattr(limits, "_free_bytes", read)
-    monkeypatch.setattr(limits, "memory_limits", lambda: iter(()))
-    monkeypatch.setattr(limits.time, "monotonic", lambda: 5.0)
-    assert [limits.shortage(limits.Room(0, 0, need * mib)) is None for need in (100, 200, 1000, 2001)] == [True] * 3 + [
-        False
-    ]
+    monkeypatch.setattr(host_memory, "_plenty", [-1.0, 0])
+    monkeypatch.setattr(host_memory, "_free_bytes", read)
+    monkeypatch.setattr(host_memory, "memory_limits", lambda: iter(()))
+    monkeypatch.setattr(host_memory.time, "monotonic", lambda: 5.0)
+    assert [host_memory.shortage(host_memory.Room(0, 0, need * mib)) is None for need in (100, 200, 1000, 2001)] == [
+        True
+    ] * 3 + [False]
     assert reads == [3]  # the third and the fourth leave less than processes can touch in that time
 
 

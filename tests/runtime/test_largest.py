@@ -11,7 +11,7 @@ import pytest
 
 import clarray
 from clarray._engine.runtime import Device, current_device, use_device
-from clarray._engine.runtime.limits import available_host_bytes
+from clarray._engine.runtime.host_memory import available_host_bytes
 
 LIMIT = 1 << 20
 SIZE = 300_000  # float32, so past the limit

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clarray._engine.runtime import Device, adopt
-from clarray._engine.runtime.limits import in_units
+from clarray._engine.runtime.host_memory import in_units
 from clarray._engine.runtime.memory import size_class
 
 FLOAT = np.dtype(np.float32)

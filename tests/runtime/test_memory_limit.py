@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, limits, preflight
+from clarray._engine.runtime import Device, host_memory, preflight
 from clarray._engine.runtime.backends import Backend
 from clarray._engine.runtime.backends.pocl import program_files
 from clarray._engine.runtime.memory_budget import read_limit
@@ -289,7 +289,7 @@ def test_no_binary_is_asked_for_without_memory(device: Device, monkeypatch: pyte
     queue = device.main
     program._built[queue.name] = None  # type: ignore[assignment]
     device.allocate(MIB)  # is free at once
-    short = limits.Shortage("a limit", 0, MIB)
+    short = host_memory.Shortage("a limit", 0, MIB)
     monkeypatch.setattr(preflight, "shortage", lambda room: short)
     kept = 0 if device.capabilities.host_memory else device.pool.free_bytes()  # a device's own is no help
     program.save(queue)

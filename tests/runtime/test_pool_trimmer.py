@@ -159,10 +159,10 @@ def test_blocks_of_many_sizes_do_not_pile_up(quick: Device, monkeypatch: pytest.
 # A process that keeps some 600 MiB for reuse in large blocks and in small ones, and does nothing.
 KEEPS = """
 import sys, clarray
-from clarray._engine.runtime import pool_trimmer, limits
+from clarray._engine.runtime import pool_trimmer, host_memory
 from pathlib import Path
 group = Path(sys.argv[1])
-limits.memory_limits = lambda: [tuple(int((group / f"memory.{name}").read_text()) for name in ("max", "current"))]
+host_memory.memory_limits = lambda: [tuple(int((group / f"memory.{name}").read_text()) for name in ("max", "current"))]
 x = [clarray.zeros(size << 20, clarray.int8) for size in (100,) * 4 + (1,) * 200]
 for each in x:
     each[0] = 1

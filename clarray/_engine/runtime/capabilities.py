@@ -12,7 +12,7 @@ import pyopencl as cl
 from clarray._engine.runtime import preflight
 from clarray._engine.runtime.backends import Compiled, Trials, backend_of
 from clarray._engine.runtime.host_cpu import cpu_flags
-from clarray._engine.runtime.limits import total_host_bytes
+from clarray._engine.runtime.host_memory import total_host_bytes
 from clarray._engine.runtime.programs import compile_source
 from clarray._engine.speedups import core
 from clarray._engine.values import dataclass

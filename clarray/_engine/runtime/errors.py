@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pyopencl as cl
 
-from clarray._engine.runtime.limits import in_units, process_limits
+from clarray._engine.runtime.host_memory import in_units, process_limits
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device

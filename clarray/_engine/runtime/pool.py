@@ -31,14 +31,14 @@ import numpy as np
 import pyopencl as cl
 
 from clarray._engine.runtime import pool_trimmer, profiling
-from clarray._engine.runtime.interrupts import take_at_once
-from clarray._engine.runtime.limits import (
+from clarray._engine.runtime.host_memory import (
     available_host_bytes,
     container_bytes_for_arrays,
     in_units,
     is_short,
     recently_available_host_bytes,
 )
+from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.memory import CHECKED, FLAGS, SMALLEST, Block, Memory, over, own, size_class
 from clarray._engine.runtime.memory_budget import account_of, memory_limit
 from clarray._engine.values import dataclass

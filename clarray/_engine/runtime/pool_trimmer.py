@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.host_memory import available_host_bytes, is_short, total_host_bytes
 from clarray._engine.runtime.interrupts import take_at_once
-from clarray._engine.runtime.limits import available_host_bytes, is_short, total_host_bytes
 from clarray._engine.runtime.private_files import PrivateFolder
 from clarray._engine.threads import start
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import pyopencl as cl
 
 from clarray._engine.runtime.backends import backend_of
-from clarray._engine.runtime.limits import DRIVERS, FIRST, LATER, LOADER, Room, in_units, require_threads, shortage
+from clarray._engine.runtime.host_memory import DRIVERS, FIRST, LATER, LOADER, Room, in_units, require_threads, shortage
 from clarray._engine.runtime.memory_budget import host_pools
 
 _STACK_BYTES = 8 << 20  # PoCL compiles in its threads, whose stacks are as `ulimit -s` says when it is too small

@@ -63,7 +63,7 @@ def room(nbytes: int) -> None:
     device = current_device()
     free = device.capabilities.global_bytes - device.pool.reserved
     if device.capabilities.host_memory:
-        from clarray._engine.runtime.limits import available_host_bytes
+        from clarray._engine.runtime.host_memory import available_host_bytes
 
         device.pool.empty()
         free = min(free, available_host_bytes())

@@ -21,7 +21,7 @@ from clarray._engine.runtime.backends.pocl import (
     scratch_folder,
 )
 from clarray._engine.runtime.backends.pocl.settings import settings
-from clarray._engine.runtime.limits import Room, mebibytes
+from clarray._engine.runtime.host_memory import Room, mebibytes
 
 _BINARY = mebibytes(352, 352, 64)
 _NO_FOLDER = "; PoCL is there, but no folder that it can write to and run programs from: POCL_CACHE_DIR names one"

@@ -16,7 +16,7 @@ from typing import Any
 import pyopencl as cl
 
 from clarray._engine.runtime.backends.pocl import cpu_name
-from clarray._engine.runtime.limits import in_units, require_threads
+from clarray._engine.runtime.host_memory import in_units, require_threads
 
 if sys.platform != "win32":
     import resource
