@@ -15,7 +15,7 @@ from clarray._engine.runtime import current_device
 from clarray._engine.runtime.backends.pocl import binary_format
 from clarray._engine.runtime.backends.pocl.cpu_name import is_patchable
 from clarray._engine.runtime.cache import DiskCache
-from clarray._engine.runtime.trials import Trials
+from clarray._engine.runtime.quarantine import Trials
 
 from .once import ONCE
 
@@ -140,7 +140,7 @@ def test_every_piece_of_a_binary_is_seen_to_be_one(kept: Path) -> None:
 
 CRASH = """
 from clarray._engine.runtime import current_device
-from clarray._engine.runtime.trials import trials_of
+from clarray._engine.runtime.quarantine import trials_of
 import os, signal
 trials_of(current_device().program_cache).begin(KEY)
 os.kill(os.getpid(), signal.SIGKILL)

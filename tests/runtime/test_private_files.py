@@ -20,7 +20,7 @@ from clarray._engine.runtime import pool_trimmer, private_files
 from clarray._engine.runtime.backends.pocl import scratch_folder
 from clarray._engine.runtime.cache import CACHES, DiskCache, cache_folder, cache_of
 from clarray._engine.runtime.private_files import NotPrivateError, PrivateFolder
-from clarray._engine.runtime.trials import Trials
+from clarray._engine.runtime.quarantine import Trials
 
 from .conftest import ROOT
 

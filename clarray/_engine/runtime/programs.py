@@ -31,9 +31,9 @@ from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
 from clarray._engine.runtime.progress import compiling
+from clarray._engine.runtime.quarantine import trials_of
 from clarray._engine.runtime.quiet import quiet_build
 from clarray._engine.runtime.taken import Taken
-from clarray._engine.runtime.trials import trials_of
 from clarray._engine.threads import on_large_stack
 
 if TYPE_CHECKING:
