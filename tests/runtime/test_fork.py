@@ -259,7 +259,7 @@ import threading
 import clarray
 from clarray._engine.expr.node import graph_lock
 from clarray._engine.runtime import discovery
-from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.silence_build_output import quiet_build
 discovery._PATIENCE_SECONDS = 0.2
 bits = clarray.random.Philox4x32(key=0)
 taken, done = threading.Event(), threading.Event()

@@ -32,7 +32,7 @@ from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quarantine import trials_of
-from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.silence_build_output import quiet_build
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.threads import on_large_stack
 

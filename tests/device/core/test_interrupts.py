@@ -30,7 +30,7 @@ import clarray
 from clarray._engine.expr.node import graph_lock
 from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.launch.kernel_cache import forget
-from clarray._engine.runtime import current_device, quiet
+from clarray._engine.runtime import current_device, silence_build_output
 from clarray._engine.runtime.profiling import state
 from clarray._engine.runtime.progress import _compiled
 
@@ -387,7 +387,7 @@ def test_interrupts_while_kernels_are_made(storm: Storm) -> None:
         assert_all_is_free()
     assert came
     assert os.fstat(2) == terminal
-    assert (quiet._builds, quiet._held, _compiled.at_once) == (set(), None, 0)
+    assert (silence_build_output._builds, silence_build_output._held, _compiled.at_once) == (set(), None, 0)
 
 
 # Where Python looks whether a signal has come: as a function begins, where one has been called, and where a loop turns.
@@ -481,18 +481,18 @@ def test_an_interrupt_at_each_point(name: str, by: str, storm: Storm, request: p
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-@pytest.mark.parametrize("where", [quiet.__file__, contextlib.__file__])
+@pytest.mark.parametrize("where", [silence_build_output.__file__, contextlib.__file__])
 def test_an_interrupt_at_each_point_of_a_silent_build(where: str) -> None:
     """Stderr and the filters of warnings are given back; a test of its own, as builds take long and have few points."""
     points, before, heeded = Points(where), os.fstat(2), list(warnings.filters)
 
     def work() -> None:
-        with quiet.quiet_build():
+        with silence_build_output.quiet_build():
             os.write(2, b"1 warning generated.\n")
 
     points.interrupted(-1, work)
     assert points.seen
     for due in range(1, points.seen + 1):
         assert points.interrupted(due, work)
-        assert (os.fstat(2), quiet._builds, quiet._held) == (before, set(), None), due
+        assert (os.fstat(2), silence_build_output._builds, silence_build_output._held) == (before, set(), None), due
         assert warnings.filters == heeded, due

@@ -21,7 +21,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.runtime.profiling import state
-from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.silence_build_output import quiet_build
 
 THREADS = 8
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.silence_build_output import quiet_build
 
 
 def test_chatter_goes_and_the_rest_stays(capfd: pytest.CaptureFixture[str]) -> None:
