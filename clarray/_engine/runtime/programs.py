@@ -28,10 +28,10 @@ from clarray._engine.runtime import includes, preflight, profiling
 from clarray._engine.runtime.backends import backend_of
 from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
-from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quarantine import trials_of
+from clarray._engine.runtime.set_args_codegen import keep_in_memory
 from clarray._engine.runtime.silence_build_output import quiet_build
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.threads import on_large_stack

@@ -22,7 +22,7 @@ import pyopencl as cl
 from clarray._engine.runtime.backends.backend import MachineCode
 from clarray._engine.runtime.backends.pocl import program_files
 from clarray._engine.runtime.host_memory import processors
-from clarray._engine.runtime.invoker import keep_in_memory
+from clarray._engine.runtime.set_args_codegen import keep_in_memory
 from clarray._engine.speedups import core
 
 _CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has none, nor a wheel of PoCL
