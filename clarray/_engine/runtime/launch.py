@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyopencl as cl
 
 from clarray._engine.runtime import preflight
+from clarray._engine.runtime.argument_layout import Taken
 from clarray._engine.runtime.errors import different_devices, is_out_of_memory
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
-from clarray._engine.runtime.taken import Taken
 from clarray._engine.speedups import core, lend_opencl
 from clarray._engine.threads import on_large_stack, without_collector
 

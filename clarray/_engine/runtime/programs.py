@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import pyopencl as cl
 
 from clarray._engine.runtime import includes, preflight, profiling
+from clarray._engine.runtime.argument_layout import Taken
 from clarray._engine.runtime.backends import backend_of
 from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
@@ -33,7 +34,6 @@ from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quarantine import trials_of
 from clarray._engine.runtime.set_args_codegen import keep_in_memory
 from clarray._engine.runtime.silence_build_output import quiet_build
-from clarray._engine.runtime.taken import Taken
 from clarray._engine.threads import on_large_stack
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from clarray._engine.argument_struct import IN_STRUCT, struct_dtype, struct_order
 from clarray._engine.codegen.arguments import arguments
-from clarray._engine.runtime import Device
+from clarray._engine.runtime.argument_layout import Device
 from clarray._engine.runtime.taken import Taken
 
 # type in OpenCL C, and a value that no other type holds
