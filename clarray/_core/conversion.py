@@ -22,7 +22,7 @@ from clarray._engine.expr.node import CONST, Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import find_device, profiling
-from clarray._engine.runtime.mirrors import read_element
+from clarray._engine.runtime.host_read_cache import read_element
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import share_with_host
 

@@ -20,7 +20,7 @@ from clarray._engine.expr.view import Shape, View, check_order, check_size, cont
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.runtime.mirrors import UPLOADED
+from clarray._engine.runtime.host_read_cache import UPLOADED
 from clarray._engine.speedups import accelerated
 
 SMALL = 1 << 16  # bytes that one thread copies at once

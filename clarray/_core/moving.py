@@ -12,7 +12,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import View, memory_order, ordered_strides, strides_descend
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.mirrors import UPLOADED
+from clarray._engine.runtime.host_read_cache import UPLOADED
 
 
 def copy_order(order: str, source: np.dtype, target: np.dtype) -> str:

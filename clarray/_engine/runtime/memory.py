@@ -17,7 +17,7 @@ from clarray._engine.speedups import accelerated
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
-    from clarray._engine.runtime.mirrors import Mirror
+    from clarray._engine.runtime.host_read_cache import Mirror
 
 SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
 FINE = 2048  # up to here every multiple of that is a size
@@ -101,7 +101,7 @@ class Memory:
     facts : dict or None
         For the layer above: what is known of the values here.
     mirror : tuple of int and bytes, or None
-        What the host keeps of the bytes, see `runtime.mirrors`.
+        What the host keeps of the bytes, see `runtime.host_read_cache`.
     cost : int
         1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
     """

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import current_device, mirrors
+from clarray._engine.runtime import current_device, host_read_cache
 
 from ..conftest import assert_same
 
@@ -209,5 +209,5 @@ def test_what_is_shared_is_not_kept() -> None:
     x._node.memory.shared = True  # as of memory that somebody else may write to
     x._node.memory.forget()
     for _ in range(3):
-        assert mirrors.read_element(x._node.memory, 8, np.dtype(float)) == 1
+        assert host_read_cache.read_element(x._node.memory, 8, np.dtype(float)) == 1
     assert x._node.memory.mirror is None
