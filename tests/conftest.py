@@ -70,7 +70,7 @@ def a_file_of_its_own_for_who_needs_memory(tmp_path_factory: pytest.TempPathFact
 
     folder = PrivateFolder(tmp_path_factory.mktemp("memory"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool_trimmer, "_signs", lambda: folder)
+        patch.setattr(pool_trimmer, "_request_folder", lambda: folder)
         yield
 
 

@@ -8,7 +8,7 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.launch.tuned_files import tuned_path
 from clarray._engine.runtime import Device, current_device, describe_devices
-from clarray._engine.runtime.host_memory import in_units
+from clarray._engine.runtime.host_memory import format_bytes
 from clarray._engine.tuning.search_space import ALGORITHMS
 
 __all__ = ["show_config"]
@@ -36,7 +36,7 @@ def show_config(details: bool = False) -> None:
     print(*describe_devices(chosen), sep="\n")
     memory = chosen.pool.info()
     policies = kernel_cache_of(chosen).policies
-    used = f"{in_units(memory.used)} used, {in_units(memory.pooled)} pooled, of {in_units(memory.limit)}"
+    used = f"{format_bytes(memory.used)} used, {format_bytes(memory.pooled)} pooled, of {format_bytes(memory.limit)}"
     print("Device in use")
     _print_rows(
         {

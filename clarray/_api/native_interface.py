@@ -61,7 +61,7 @@ class NativeInterface(NamedTuple):
     memory: type = Memory
     block: type = memories.Block
     kernel: type = Kernel
-    bound: type = launches.Bound
+    bound: type = launches.BoundKernel
     machine_code: type = MachineCode
     device: type = Device
 
@@ -129,10 +129,10 @@ class NativeInterface(NamedTuple):
     cost_limit: int = build.COST_LIMIT
     int_limit: int = layout.INT_LIMIT
     prune_at: int = build.PRUNE_AT
-    smallest_block: int = memories.SMALLEST
-    fine_blocks: int = memories.FINE
-    checked_bytes: int = memories.CHECKED
-    most_queued: int = launches.MOST_QUEUED
+    smallest_block: int = memories.SMALLEST_BLOCK
+    fine_blocks: int = memories.FINE_LIMIT
+    checked_bytes: int = memories.CHECKED_BYTES
+    most_queued: int = launches.MAX_QUEUED_BYTES
     most_gathered: int = small_indexing.MOST_OF_MANY
 
 

@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray, is_scalar
 from clarray._core.host_policy import config
 from clarray._core.printing import array_repr, indexed, part
 from clarray._engine.expr.node import CONST, MASKED
-from clarray._engine.runtime.host_memory import in_units
+from clarray._engine.runtime.host_memory import format_bytes
 from clarray._engine.runtime.profile_views import TEXT_STYLE, escaped
 
 __all__ = ["html", "png", "thumbnail"]
@@ -38,7 +38,7 @@ def html(array: DeviceArray) -> str:
         "shape": str(array.shape),
         "dtype": array.dtype.name,
         "device": str(array.device),
-        "memory": f"{in_units(array.nbytes)}, {state}",
+        "memory": f"{format_bytes(array.nbytes)}, {state}",
     }
     lines = "".join(
         f'<tr><th style="{_CELL}">{name}</th><td style="{_CELL}">{escaped(value)}</td></tr>'

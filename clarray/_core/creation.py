@@ -25,7 +25,7 @@ from clarray._core.sequences import MAX_NDIM, check_depth, holds_arrays, join_se
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import as_shape, check_order
-from clarray._engine.runtime import Device, current_device, different_devices, find_device
+from clarray._engine.runtime import Device, current_device, different_devices_error, find_device
 from clarray._engine.speedups import recorded
 
 __all__ = [
@@ -54,7 +54,7 @@ def as_array(argument: Any, device: Device | None = None) -> DeviceArray:
     """Convert an array-like to an array. Return a device array unchanged. It must be on `device` if that is set."""
     if isinstance(argument, DeviceArray):
         if Device.several and device is not None and argument.device is not device:
-            raise different_devices(device, argument.device)
+            raise different_devices_error(device, argument.device)
         return argument
     refuse_subclass(argument)
     return asarray(argument, device=device)

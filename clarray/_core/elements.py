@@ -17,7 +17,7 @@ from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.runtime.host_read_cache import mirrored
+from clarray._engine.runtime.host_read_cache import cached_element
 from clarray._engine.speedups import accelerated, core
 from clarray._engine.writing import flush_readers
 
@@ -61,7 +61,7 @@ def element(node: Node, offset: int) -> Any:
     dtype = node.dtype
     elements = memory.elements(dtype)
     if elements is None:
-        mirror = mirrored(memory, offset * dtype.itemsize, dtype)
+        mirror = cached_element(memory, offset * dtype.itemsize, dtype)
         if mirror is None:
             return None
         abort_capture()

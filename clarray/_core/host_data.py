@@ -20,7 +20,7 @@ from clarray._engine.expr.view import Shape, View, check_order, check_size, cont
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.runtime.host_read_cache import UPLOADED
+from clarray._engine.runtime.host_read_cache import CACHED_UPLOAD_BYTES
 from clarray._engine.speedups import accelerated
 
 SMALL = 1 << 16  # bytes that one thread copies at once
@@ -150,7 +150,7 @@ def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None
     if host is None or (arranged.dtype == dtype and arranged.flags.c_contiguous):
         packed = np.ascontiguousarray(arranged, dtype)
         device.write(memory, 0, packed)
-        if host is None and packed.nbytes <= UPLOADED:
+        if host is None and packed.nbytes <= CACHED_UPLOAD_BYTES:
             memory.mirror = 0, packed.tobytes()
     else:
         # one pass converts byte order, dtype and layout

@@ -185,7 +185,7 @@ class Config:
     @property
     def memory_limit(self) -> int | str | None:
         limit = memory_limit()
-        return None if limit is None else limit.value
+        return None if limit is None else limit.setting
 
     @memory_limit.setter
     def memory_limit(self, value: Any) -> None:

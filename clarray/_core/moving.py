@@ -12,7 +12,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import View, memory_order, ordered_strides, strides_descend
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.host_read_cache import UPLOADED
+from clarray._engine.runtime.host_read_cache import CACHED_UPLOAD_BYTES
 
 
 def copy_order(order: str, source: np.dtype, target: np.dtype) -> str:
@@ -89,7 +89,7 @@ def _send(node: Node, device: Device) -> Node:
     first_byte, nbytes = node.offset * itemsize, node.size * itemsize
     memory = device.receive(source, first_byte, nbytes)
     host = source.host if source.device.capabilities.host_memory else None
-    if host is not None and nbytes <= UPLOADED and not device.capabilities.host_memory:
+    if host is not None and nbytes <= CACHED_UPLOAD_BYTES and not device.capabilities.host_memory:
         memory.mirror = 0, host[first_byte : first_byte + nbytes].tobytes()
     strides = ordered_strides(node.shape, memory_order(View(node.shape, node.strides)))
     return leaf(memory, node.shape, strides, 0, node.dtype)

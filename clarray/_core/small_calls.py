@@ -43,7 +43,7 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, current_device
-from clarray._engine.runtime.capture import is_for_kernels
+from clarray._engine.runtime.capture import must_use_kernels
 from clarray._engine.speedups import around_recorded
 
 __all__ = ["Rule", "small_call", "small_write"]
@@ -95,7 +95,7 @@ def _small_call(ours: Function, rule: Rule) -> Function:
         max_positional = MAX_ELEMENTS
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if setting.on and len(args) <= max_positional and not is_for_kernels():
+        if setting.on and len(args) <= max_positional and not must_use_kernels():
             device = _first_device(args, rule.dtypes == "integers")
             operands = args
             if device is None and args and type(args[0]) in SEQUENCES:
@@ -132,7 +132,7 @@ def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, 
 
     def call(*args: Any, **kwargs: Any) -> Any:
         target = args[0] if setting.on and not kwargs and len(args) >= min_operands else None
-        if type(target) is DeviceArray and is_writeable(target) and not is_for_kernels():
+        if type(target) is DeviceArray and is_writeable(target) and not must_use_kernels():
             device = node_device(target._node)
             if supports_small_calls(device):
                 with device.lock:

@@ -25,7 +25,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.capture import is_for_kernels
+from clarray._engine.runtime.capture import must_use_kernels
 
 __all__ = ["picked", "put"]
 
@@ -38,7 +38,7 @@ MOST_OF_MANY = 1 << 10
 
 def picked(array: DeviceArray, key: Any) -> Any:
     """The elements that a key with arrays names; ELSEWHERE where kernels have to find them."""
-    if not setting.on or type(array) is not DeviceArray or is_for_kernels():
+    if not setting.on or type(array) is not DeviceArray or must_use_kernels():
         return NOT_COMPUTED
     device = node_device(array._node)
     if not supports_small_calls(device):
@@ -64,7 +64,7 @@ def getitem(source: np.ndarray, key: Any) -> Any:
 
 def put(array: DeviceArray, key: Any, value: Any) -> bool:
     """Write to the elements that a key with arrays names; False where kernels have to, and nothing has been done."""
-    if not setting.on or type(array) is not DeviceArray or not is_writeable(array) or is_for_kernels():
+    if not setting.on or type(array) is not DeviceArray or not is_writeable(array) or must_use_kernels():
         return False
     device = node_device(array._node)
     if not supports_small_calls(device):

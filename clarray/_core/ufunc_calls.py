@@ -21,7 +21,7 @@ from clarray._engine.expr.view import View, broadcast_shapes, check_order, order
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
-from clarray._engine.runtime import Device, current_device, different_devices
+from clarray._engine.runtime import Device, current_device, different_devices_error
 from clarray._engine.speedups import accelerated, recorded
 from clarray._engine.writing import write as write_leaf
 
@@ -52,7 +52,7 @@ def device_of_operands(operands: tuple[Any, ...]) -> Device:
                 return x.device
             device = x.device
             if device_so_far is not None and device is not device_so_far:
-                raise different_devices(device_so_far, device)
+                raise different_devices_error(device_so_far, device)
             device_so_far = device
     return device_so_far if device_so_far is not None else current_device()
 

@@ -44,7 +44,7 @@ from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Simplify, Transform
-from clarray._engine.runtime import Device, Memory, held_at_fork
+from clarray._engine.runtime import Device, Memory, hold_at_fork
 from clarray._engine.speedups import accelerated
 
 __all__ = [
@@ -98,7 +98,7 @@ def evaluate(node: Node) -> Node:
     return node
 
 
-held_at_fork(graph_lock)
+hold_at_fork(graph_lock)
 
 
 def _compute(cache: KernelCache, node: Node, flags: int) -> tuple[Memory, Shape, bool]:

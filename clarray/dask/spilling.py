@@ -23,7 +23,7 @@ from distributed.spill import SpillBuffer
 
 import clarray
 from clarray._engine.runtime import current_device
-from clarray._engine.runtime.private_files import NotPrivateError, keep_until_exit, temporary_folder
+from clarray._engine.runtime.private_files import NotPrivateError, remove_at_exit, temporary_folder
 from clarray.dask.results import arrays_within
 
 __all__ = ["DeviceSpillBuffer", "HostSpillBuffer", "make_storage"]
@@ -185,6 +185,6 @@ def _spill_folder(local: Path) -> str:
     try:
         return str(temporary_folder("storage-", local))
     except NotPrivateError as error:
-        folder = keep_until_exit(temporary_folder("clarray-storage-"))
+        folder = remove_at_exit(temporary_folder("clarray-storage-"))
         logger.warning("Results are spilled to %s, since %s; --local-directory names another folder", folder, error)
         return str(folder)

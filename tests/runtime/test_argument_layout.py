@@ -9,8 +9,8 @@ import pytest
 
 from clarray._engine.argument_struct import IN_STRUCT, struct_dtype, struct_order
 from clarray._engine.codegen.arguments import arguments
-from clarray._engine.runtime.argument_layout import Device
-from clarray._engine.runtime.taken import Taken
+from clarray._engine.runtime import Device
+from clarray._engine.runtime.argument_layout import ArgumentLayout
 
 # type in OpenCL C, and a value that no other type holds
 NUMBERS = {
@@ -65,7 +65,7 @@ def test_what_is_laid_out_has_no_holes() -> None:
 
 def test_all_numbers_are_in_the_structure_or_none() -> None:
     with pytest.raises(TypeError, match="some are not"):
-        Taken(["buffer", f"{IN_STRUCT}int32", "int32"])
+        ArgumentLayout(["buffer", f"{IN_STRUCT}int32", "int32"])
 
 
 def test_few_numbers_are_given_one_by_one() -> None:

@@ -127,9 +127,9 @@ def test_no_lock_is_held_over_work(pair: tuple[Device, Device], kind: str) -> No
     kernel.code.clear()  # which the core would run, without the device's queue
     bound = kernel._main
     assert bound is not None
-    taken = bound.take()
+    taken = bound.acquire()
     invocation: Any = SimpleNamespace(kernel=taken.kernel, set_args=taken.set_args)
-    bound.give_back(invocation)
+    bound.release(invocation)
     place, name, work = {
         "launch": (invocation, "set_args", lambda: kernel.launch((1,), (1,), (memory.buffer,))),
         "upload": (device.copier, "write", lambda: device.write(memory, 0, np.ones(1, np.int32))),

@@ -15,8 +15,8 @@ import pytest
 from clarray._engine.runtime import Device, Program, current_device, host_cpu, programs
 from clarray._engine.runtime import cache as caches
 from clarray._engine.runtime import device as devices
-from clarray._engine.runtime.backends import Compiled
-from clarray._engine.runtime.cache import DiskCache, key_of
+from clarray._engine.runtime.backends import ProbeResult
+from clarray._engine.runtime.cache import DiskCache, cache_key
 
 from .once import ONCE
 
@@ -49,9 +49,9 @@ def test_bytes_come_back(tmp_path: Path) -> None:
 
 
 def test_keys_differ_by_every_part_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = {key_of("a", "bc"), key_of("ab", "c"), key_of("abc"), key_of("a", "bc", "")}
+    keys = {cache_key("a", "bc"), cache_key("ab", "c"), cache_key("abc"), cache_key("a", "bc", "")}
     monkeypatch.setattr(caches, "__version__", "another")
-    assert len(keys | {key_of("a", "bc")}) == 5
+    assert len(keys | {cache_key("a", "bc")}) == 5
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "folder"])
@@ -158,7 +158,7 @@ from clarray._engine.runtime.backends.pocl import backend, program_files
 from clarray._engine.runtime.profiling import profile
 asked, program_binary = [], Backend.program_binary
 Backend.program_binary = lambda self, program, kernels: asked.append(program) or program_binary(self, program, kernels)
-backend._MOST_HELD_OPEN = 2
+backend._MAX_HELD_OPEN = 2
 if HIDDEN:
     program_files.program_binary = lambda program: b""
 with profile() as p:
@@ -260,7 +260,7 @@ def test_no_other_runtime_cpu_or_version_finds_a_program(monkeypatch: pytest.Mon
             cl_device=SimpleNamespace(
                 platform=SimpleNamespace(version=names["platform"]), driver_version=names["driver"], name=names["name"]
             ),
-            compiled=Compiled(),
+            probed=ProbeResult(),
         )
         return Program(device, source, {})._key(SimpleNamespace(name="main", device=None))  # type: ignore[arg-type]
 

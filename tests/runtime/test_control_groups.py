@@ -93,18 +93,18 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_the_tightest_limit_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     mib = 1 << 20
-    monkeypatch.setattr(host_memory, "_plenty", [-math.inf, 0])  # what another test has read a moment ago
+    monkeypatch.setattr(host_memory, "_recent_shared", [-math.inf, 0])  # what another test has read a moment ago
     monkeypatch.setattr(host_memory, "memory_limits", lambda: iter([(900 * mib, 100 * mib), (700 * mib, 500 * mib)]))
     assert host_memory.total_host_bytes() == 700 * mib
-    assert host_memory.available_host_bytes() == 200 * mib - host_memory.LATER.resident
+    assert host_memory.available_host_bytes() == 200 * mib - host_memory.LATER_KERNEL_NEED.resident
     assert host_memory.container_bytes_for_arrays() < 700 * mib - 200 * mib
-    short = host_memory.shortage(host_memory.Room(0, 0, 201 * mib))
+    short = host_memory.shortage(host_memory.MemoryNeed(0, 0, 201 * mib))
     assert short is not None
-    assert (short.left, short.needed) == (200 * mib, 201 * mib)
-    assert host_memory.shortage(host_memory.Room(0, 0, 199 * mib)) is None
+    assert (short.available, short.needed) == (200 * mib, 201 * mib)
+    assert host_memory.shortage(host_memory.MemoryNeed(0, 0, 199 * mib)) is None
     monkeypatch.setattr(host_memory, "processor_limits", lambda: iter([3, 5]))
-    assert host_memory.processors(1) == 1
-    assert host_memory.processors(1 << 20) <= 3
+    assert host_memory.usable_processors(1) == 1
+    assert host_memory.usable_processors(1 << 20) <= 3
 
 
 @pytest.mark.skipif("sys.platform != 'linux'", reason="limits of Linux")
@@ -127,20 +127,20 @@ def test_what_is_left_of_a_limit_without_proc(monkeypatch: pytest.MonkeyPatch) -
     assert host_memory._used_bytes([unlimited, 1000 * mib]) == (0, 800 * mib)
 
 
-def test_plenty_of_memory_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ample_memory_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     mib, reads = 1 << 20, [0]
 
     def read() -> int:
         reads[0] += 1
         return 2000 * mib
 
-    monkeypatch.setattr(host_memory, "_plenty", [-1.0, 0])
+    monkeypatch.setattr(host_memory, "_recent_shared", [-1.0, 0])
     monkeypatch.setattr(host_memory, "_free_bytes", read)
     monkeypatch.setattr(host_memory, "memory_limits", lambda: iter(()))
     monkeypatch.setattr(host_memory.time, "monotonic", lambda: 5.0)
-    assert [host_memory.shortage(host_memory.Room(0, 0, need * mib)) is None for need in (100, 200, 1000, 2001)] == [
-        True
-    ] * 3 + [False]
+    assert [
+        host_memory.shortage(host_memory.MemoryNeed(0, 0, need * mib)) is None for need in (100, 200, 1000, 2001)
+    ] == [True] * 3 + [False]
     assert reads == [3]  # the third and the fourth leave less than processes can touch in that time
 
 

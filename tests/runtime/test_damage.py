@@ -15,7 +15,7 @@ from clarray._engine.runtime import current_device
 from clarray._engine.runtime.backends.pocl import binary_format
 from clarray._engine.runtime.backends.pocl.cpu_name import is_patchable
 from clarray._engine.runtime.cache import DiskCache
-from clarray._engine.runtime.quarantine import Trials
+from clarray._engine.runtime.quarantine import Quarantine
 
 from .once import ONCE
 
@@ -132,7 +132,7 @@ def test_every_piece_of_a_binary_is_seen_to_be_one(kept: Path) -> None:
             continue
         assert not any(binary_format.is_complete(binary[:at]) for at in range(73, len(binary), 41))
         assert not binary_format.is_complete(_without_files(binary))
-        moved = binary_format.renamed(binary, "elsewhere")
+        moved = binary_format.with_folder_name(binary, "elsewhere")
         assert binary_format.is_complete(moved)
         assert len(moved) == len(binary)
         assert b"elsewhere\0" in moved[:73]
@@ -140,9 +140,9 @@ def test_every_piece_of_a_binary_is_seen_to_be_one(kept: Path) -> None:
 
 CRASH = """
 from clarray._engine.runtime import current_device
-from clarray._engine.runtime.quarantine import trials_of
+from clarray._engine.runtime.quarantine import find_quarantine
 import os, signal
-trials_of(current_device().program_cache).begin(KEY)
+find_quarantine(current_device().program_cache).add(KEY)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -159,29 +159,29 @@ def test_what_crashed_a_process_is_not_tried_by_the_next(fresh_in: Any, kept: Pa
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file locks of Unix")
-def test_trials(tmp_path: Path) -> None:
+def test_quarantine(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path / "programs")
     keys = [format(number, "064x") for number in range(3)]
     for key in keys:
         cache.store(key, b"x")
-    first, second = Trials(cache), Trials(cache)  # of two processes at once
-    first.begin(keys[0])
-    first.begin(keys[1])
-    first.end(keys[0])
-    Trials(cache).close()
+    first, second = Quarantine(cache), Quarantine(cache)  # of two processes at once
+    first.add(keys[0])
+    first.add(keys[1])
+    first.remove(keys[0])
+    Quarantine(cache).close()
     assert cache.load(keys[1]) == b"x"  # its process lives
-    first.close(gone=True)
-    Trials(cache).close()
+    first.close(inherited=True)
+    Quarantine(cache).close()
     assert [cache.load(key) for key in keys] == [b"x", None, b"x"]
     second.close()
     assert not list((tmp_path / "trials").iterdir())
     (tmp_path / "trials" / "odd").write_bytes(b"../../programs/" + keys[2].encode()[:20] + b"\xff\n")
     os.utime(tmp_path / "trials" / "odd", (0, 0))
-    Trials(cache).close()
+    Quarantine(cache).close()
     assert cache.load(keys[2]) == b"x"
-    nowhere = Trials(DiskCache(tmp_path / "programs" / keys[2] / "below"))
-    nowhere.begin(keys[0])
-    nowhere.end(keys[0])
+    nowhere = Quarantine(DiskCache(tmp_path / "programs" / keys[2] / "below"))
+    nowhere.add(keys[0])
+    nowhere.remove(keys[0])
 
 
 @pytest.mark.skipif(not is_patchable(current_device().cl_device), reason="another runtime than PoCL's wheel")
@@ -225,8 +225,8 @@ def away(path):
     if FILE:
         Path(path).write_text("in the way")
 kernel.launch((1,), (8,), (memory.buffer,), True)
-if scratch_folder._held is not None:
-    away(scratch_folder._held.inside)
+if scratch_folder._current is not None:
+    away(scratch_folder._current.inside)
 away(cache_folder())
 for local in (2, 4):
     kernel.launch((8 // local,), (local,), (memory.buffer,), False)

@@ -232,7 +232,7 @@ def test_a_lock_that_a_thread_keeps_gives_an_error_in_the_child(fresh: Any) -> N
     code = """
 import threading
 from clarray._engine.runtime import discovery
-discovery._PATIENCE_SECONDS = 0.2
+discovery._FORK_WAIT_SECONDS = 0.2
 device = current_device()
 scaled(device)
 taken, done = threading.Event(), threading.Event()
@@ -259,12 +259,12 @@ import threading
 import clarray
 from clarray._engine.expr.node import graph_lock
 from clarray._engine.runtime import discovery
-from clarray._engine.runtime.silence_build_output import quiet_build
-discovery._PATIENCE_SECONDS = 0.2
+from clarray._engine.runtime.silence_build_output import silence_build_output
+discovery._FORK_WAIT_SECONDS = 0.2
 bits = clarray.random.Philox4x32(key=0)
 taken, done = threading.Event(), threading.Event()
 def hold():
-    with quiet_build():
+    with silence_build_output():
         taken.set()
         done.wait()
 thread = threading.Thread(target=hold)

@@ -10,7 +10,7 @@ import pytest
 
 import clarray
 from clarray._engine.runtime import includes
-from clarray._engine.runtime.includes import may_be_kept, note_of
+from clarray._engine.runtime.includes import include_comment, is_cacheable
 
 
 @pytest.fixture
@@ -35,16 +35,16 @@ DIRECTIVES = {
 @pytest.mark.parametrize("directive", DIRECTIVES)
 def test_the_note_tells_the_contents(header: Path, directive: str) -> None:
     source = DIRECTIVES[directive].format(header)
-    first = note_of(source)
-    assert first == note_of(source)
-    assert may_be_kept(source + first)
+    first = include_comment(source)
+    assert first == include_comment(source)
+    assert is_cacheable(source + first)
     header.write_text("#define FACTOR 3\n")
-    second = note_of(source)
+    second = include_comment(source)
     assert first != second
-    assert may_be_kept(source + second)
-    assert not may_be_kept(source + first)  # changed before it was compiled
+    assert is_cacheable(source + second)
+    assert not is_cacheable(source + first)  # changed before it was compiled
     header.write_text("#define FACTOR 2\n")
-    assert note_of(source) == first
+    assert include_comment(source) == first
 
 
 def test_what_included_files_include_counts(header: Path) -> None:
@@ -52,13 +52,13 @@ def test_what_included_files_include_counts(header: Path) -> None:
     (header.parent / "below" / "g.h").write_text("#define G 1\n")
     header.write_text('#include "below/h.h"\n')
     (header.parent / "below" / "h.h").write_text('#include "g.h"\n#include "f.h"\n')  # in a circle, and beside it
-    first = note_of('#include "f.h"')
-    assert may_be_kept(first)
+    first = include_comment('#include "f.h"')
+    assert is_cacheable(first)
     (header.parent / "below" / "g.h").write_text("#define G 2\n")
-    second = note_of('#include "f.h"')
-    assert may_be_kept(second)
+    second = include_comment('#include "f.h"')
+    assert is_cacheable(second)
     (header.parent / "g.h").write_text("#define G 3\n")  # which another search would have found first
-    assert len({first, second, note_of('#include "f.h"')}) == 3
+    assert len({first, second, include_comment('#include "f.h"')}) == 3
 
 
 @pytest.mark.parametrize(
@@ -78,20 +78,20 @@ def test_what_included_files_include_counts(header: Path) -> None:
 def test_what_is_not_known_is_not_kept(header: Path, source: str) -> None:
     if hasattr(os, "mkfifo"):
         os.mkfifo(header.parent / "fifo")
-    assert note_of(source).startswith(includes._UNKNOWN)
-    assert note_of(source) != note_of(source)
-    assert not may_be_kept(source + note_of(source))
+    assert include_comment(source).startswith(includes._UNKNOWN)
+    assert include_comment(source) != include_comment(source)
+    assert not is_cacheable(source + include_comment(source))
 
 
 def test_a_folder_that_only_the_compiler_knows(header: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-mad-enable -I/elsewhere")
-    assert note_of('#include "f.h"').startswith(includes._UNKNOWN)
+    assert include_comment('#include "f.h"').startswith(includes._UNKNOWN)
 
 
 @pytest.mark.parametrize("source", ["", "float x = 1;", "// kernel void f() {}"])
 def test_other_sources_stay_as_they_are(source: str) -> None:
-    assert note_of(source) == ""
-    assert may_be_kept(source)
+    assert include_comment(source) == ""
+    assert is_cacheable(source)
 
 
 def _values(header: Path) -> tuple[float, float, float]:

@@ -33,7 +33,7 @@ def arrays(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
     with use_device(device):
         x = clarray.array(HOST)
         mask = (x > 3).evaluate()
-        device.pool.largest = 2 * LIMIT
+        device.pool.max_alloc_bytes = 2 * LIMIT
         monkeypatch.setattr(cl, "Buffer", limited)
         yield x, mask
 

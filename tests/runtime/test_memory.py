@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clarray._engine.runtime import Device, adopt
-from clarray._engine.runtime.host_memory import in_units
+from clarray._engine.runtime.host_memory import format_bytes
 from clarray._engine.runtime.memory import size_class
 
 FLOAT = np.dtype(np.float32)
@@ -101,7 +101,7 @@ def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str)
     scale.kernel.code.clear()
     bound = scale.kernel._main
     assert bound is not None
-    invocation = bound.take()
+    invocation = bound.acquire()
     held, set_args = [device.wrap(np.ones(1000, np.float32))], invocation.set_args
     dropped = []
 
@@ -114,11 +114,11 @@ def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str)
         set_args(*args)
 
     device.synchronize()
-    bound.give_back(invocation._replace(set_args=dropping))
+    bound.release(invocation._replace(set_args=dropping))
     try:
         launch()
     finally:
-        bound.take()  # the next launch makes another one
+        bound.acquire()  # the next launch makes another one
     assert dropped
     assert device.pending
 
@@ -127,8 +127,8 @@ def test_too_much_is_a_memory_error_and_the_process_goes_on(device: Device, scal
     for nbytes in (1 << 62, 4 * device.capabilities.global_bytes):
         with pytest.raises(MemoryError, match="cannot allocate") as error:
             device.allocate(nbytes)
-        assert in_units(nbytes) in str(error.value)
-        assert in_units(device.capabilities.global_bytes) in str(error.value)
+        assert format_bytes(nbytes) in str(error.value)
+        assert format_bytes(device.capabilities.global_bytes) in str(error.value)
     x = np.ones(10, np.float32)
     np.testing.assert_array_equal(scale(x, 2.0, True), 2 * x)
 
@@ -149,7 +149,7 @@ def test_trimming_keeps_a_share(device: Device, monkeypatch: pytest.MonkeyPatch)
         pytest.skip("too small a device")
     pool = device.pool
     pool.empty()
-    monkeypatch.setattr(pool, "_kept", lambda free: 150 << 20)
+    monkeypatch.setattr(pool, "_retained_bytes", lambda free: 150 << 20)
     held = [device.allocate(100 << 20) for _ in range(3)]
     del held
     assert 0 < pool.free_bytes() <= 150 << 20

@@ -42,7 +42,7 @@ MIB = 1 << 20
 def test_limits_as_users_write_them(text: Any, nbytes: int) -> None:
     found = read_limit(text)
     assert found is not None
-    assert found.of(1000) == nbytes
+    assert found.in_bytes(1000) == nbytes
 
 
 @pytest.mark.parametrize("text", [0, -5, "0", "-1GiB", "0%", "101%", "1.2.3", "GiB", "many", "1 XB", "nan", "."])
@@ -67,7 +67,7 @@ def limited(device: Device) -> Iterator[int]:
     before = clarray.config.memory_limit
     gc.collect()
     clarray.free_memory()
-    limit = device.pool._account.taken + 64 * MIB
+    limit = device.pool._budget.reserved + 64 * MIB
     clarray.config.memory_limit = limit
     yield limit
     clarray.config.memory_limit = before
@@ -171,7 +171,7 @@ def test_threads_that_allocate_at_once(device: Device, limited: int) -> None:
                 except MemoryError:
                     refused[0] += 1
                     mine.clear()
-                most[0] = max(most[0], device.pool._account.taken)
+                most[0] = max(most[0], device.pool._budget.reserved)
                 if len(mine) > 3:
                     mine.pop(0)
         except BaseException as error:

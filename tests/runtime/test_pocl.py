@@ -77,7 +77,7 @@ def test_the_kernel_librarys_cpu(monkeypatch: pytest.MonkeyPatch, flags: str, cp
 def test_binaries_are_made_out_to_another_device() -> None:
     binary = b"poclbin\0" + bytes(range(8)) + b"the rest"
     assert binary_format.binary_id(binary) == bytes(range(8)).hex()
-    other = binary_format.for_device(binary, "ff" * 8)
+    other = binary_format.with_device_id(binary, "ff" * 8)
     assert other == b"poclbin\0" + b"\xff" * 8 + b"the rest"
     assert binary_format.binary_id(b"poclbin\0") == ""
     assert binary_format.binary_id(b"\x7fELF" + bytes(100)) == ""
@@ -128,7 +128,7 @@ def test_a_source_is_compiled_with_the_declarations_it_needs(pocls: Any) -> None
     assert len(declarations) < 40_000 < 980_000
     assert "float16 __ovld __cnfn exp(float16 x);" in declarations
     assert "cosh" not in declarations
-    programs.build(programs.created(pocls.context, longer), options, pocls.cl_device)
+    programs.build(programs.create_program(pocls.context, longer), options, pocls.cl_device)
 
 
 def test_a_name_that_a_macro_makes_is_found_all_the_same(pocls: Any) -> None:

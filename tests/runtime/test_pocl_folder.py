@@ -20,7 +20,7 @@ SUM = """
 import clarray
 from clarray._engine.runtime.backends.pocl import scratch_folder
 assert float(clarray.arange(10).sum()) == 45
-print(scratch_folder._held.path)
+print(scratch_folder._current.path)
 """
 WARNING = 'import warnings; warnings.simplefilter("default")\n' + SUM  # other tests run with warnings as errors
 UNSET: dict[str, str | None] = dict.fromkeys(("XDG_CACHE_HOME", "POCL_CACHE_DIR", "POCL_KERNEL_CACHE", "POCL_DEVICES"))
@@ -70,7 +70,7 @@ def test_the_users_folder_is_taken(on_pocl: Any, tmp_path: Path) -> None:
 
 @needs_pocl_wheel
 def test_a_cache_that_the_user_wants_of_pocl_is_left_to_it(on_pocl: Any, tmp_path: Path) -> None:
-    code = SUM.replace("print(scratch_folder._held.path)", "assert scratch_folder._held is None")
+    code = SUM.replace("print(scratch_folder._current.path)", "assert scratch_folder._current is None")
     result = on_pocl(code, POCL_CACHE_DIR=str(tmp_path / "chosen"), POCL_KERNEL_CACHE="1")
     assert (result.returncode, result.stderr) == (0, "")
     assert list((tmp_path / "chosen").iterdir())
@@ -117,14 +117,14 @@ import clarray, errno
 from clarray._engine.runtime.backends.pocl import scratch_folder
 x = (clarray.arange(10) + 1).evaluate()  # so that no other kernel is needed later
 assert int(x.sum()) == 55
-scratch_folder._LEAST = 1 << 60
+scratch_folder._MIN_FREE_BYTES = 1 << 60
 try:
     int((x * 3).sum())
 except OSError as error:
     assert error.errno == errno.ENOSPC and "POCL_CACHE_DIR" in str(error), error
     print("no room")
 assert int(x.sum()) == 55
-scratch_folder._LEAST = 0
+scratch_folder._MIN_FREE_BYTES = 0
 assert int((x * 3).sum()) == 165
 """
     result = on_pocl(code, CLARRAY_TIER="0")  # NumPy would need no kernel
@@ -136,7 +136,7 @@ def test_with_no_place_at_all_it_says_so(on_pocl: Any, tmp_path: Path) -> None:
     code = """
 from clarray._engine.runtime import devices
 from clarray._engine.runtime.backends.pocl import scratch_folder
-scratch_folder._take = lambda place: False
+scratch_folder._create = lambda place: False
 devices()
 """
     nowhere = str(tmp_path / "nowhere")  # no runtime but PoCL, which brings its own loader
@@ -151,7 +151,7 @@ def test_a_pocl_that_was_asked_before_is_left_where_it_is(on_pocl: Any, tmp_path
 import pyopencl
 for platform in pyopencl.get_platforms():
     platform.get_devices()
-""" + SUM.replace("print(scratch_folder._held.path)", "assert scratch_folder._held is None")
+""" + SUM.replace("print(scratch_folder._current.path)", "assert scratch_folder._current is None")
     for _ in range(2):
         result = on_pocl(code, POCL_CACHE_DIR=str(tmp_path / "chosen"))
         assert (result.returncode, result.stderr) == (0, "")
@@ -164,17 +164,17 @@ def test_the_place_with_most_room_is_taken_where_none_has_enough(
     rooms = {"read-only": -1, "full": 0, "tight": 5, "wider": 7}
     for name in rooms:
         (tmp_path / name).mkdir()
-    monkeypatch.setattr(scratch_folder, "_held", None)
-    monkeypatch.setattr(scratch_folder, "_places", lambda: [(tmp_path / name, 100) for name in rooms])
-    monkeypatch.setattr(scratch_folder, "_room", lambda place: rooms[place.name])
+    monkeypatch.setattr(scratch_folder, "_current", None)
+    monkeypatch.setattr(scratch_folder, "_candidate_folders", lambda: [(tmp_path / name, 100) for name in rooms])
+    monkeypatch.setattr(scratch_folder, "_available_bytes", lambda place: rooms[place.name])
     for expected in ("wider", "tight", "full", None):
         made = scratch_folder.make()
-        assert made == (None if expected is None else scratch_folder._held and scratch_folder._held.inside)
+        assert made == (None if expected is None else scratch_folder._current and scratch_folder._current.inside)
         if made is not None and expected is not None:
-            assert scratch_folder._held is not None
-            assert scratch_folder._held.path.parent.name == expected
-            scratch_folder.leave()
+            assert scratch_folder._current is not None
+            assert scratch_folder._current.path.parent.name == expected
+            scratch_folder.remove_unless_shared()
             assert not list((tmp_path / expected).iterdir())
-            scratch_folder.abandon()
+            scratch_folder.leave_to_later_process()
             rooms[expected] = -1
     assert scratch_folder.is_missing()

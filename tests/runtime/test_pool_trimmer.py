@@ -39,11 +39,11 @@ def eventually(happens: Callable[[], bool]) -> bool:
 def quick(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Device]:
     """A device with an empty pool, whose thread looks a hundred times a second and hears this process alone."""
     clarray.free_memory()
-    assert eventually(lambda: pool_trimmer._thread is None or device.pool.reserved > pool_trimmer.FEW)
-    monkeypatch.setattr(pool_trimmer, "SECONDS", 0.01)
-    monkeypatch.setattr(pool_trimmer, "_signs", lambda: PrivateFolder(tmp_path))
-    monkeypatch.setattr(pools, "is_short", lambda available, total: False)
-    monkeypatch.setattr(pool_trimmer, "is_short", lambda available, total: False)
+    assert eventually(lambda: pool_trimmer._thread is None or device.pool.reserved > pool_trimmer.NEGLIGIBLE_BYTES)
+    monkeypatch.setattr(pool_trimmer, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(pool_trimmer, "_request_folder", lambda: PrivateFolder(tmp_path))
+    monkeypatch.setattr(pools, "is_host_memory_short", lambda available, total: False)
+    monkeypatch.setattr(pool_trimmer, "is_host_memory_short", lambda available, total: False)
     yield device
     clarray.free_memory()
 
@@ -58,11 +58,13 @@ def fill(device: Device) -> int:
 
 def test_what_nobody_uses_is_given_back(quick: Device) -> None:
     assert fill(quick) >= 200 * MIB
-    assert eventually(lambda: quick.pool.free_bytes() <= pool_trimmer.FEW)
+    assert eventually(lambda: quick.pool.free_bytes() <= pool_trimmer.NEGLIGIBLE_BYTES)
 
 
 def test_what_moves_stays(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_trimmer, "_STILL", 100)  # a second: so long no thread of this process is kept from running
+    monkeypatch.setattr(
+        pool_trimmer, "_IDLE_ROUNDS", 100
+    )  # a second: so long no thread of this process is kept from running
     fill(quick)
     end = time.monotonic() + 2.5
     while time.monotonic() < end:
@@ -75,10 +77,10 @@ def test_what_moves_stays(quick: Device, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_all_goes_where_memory_is_short(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the host's memory; what is short there says nothing of a device's own."""
-    monkeypatch.setattr(pool_trimmer, "_STILL", 20)
+    monkeypatch.setattr(pool_trimmer, "_IDLE_ROUNDS", 20)
     fill(quick)
-    monkeypatch.setattr(pool_trimmer, "is_short", lambda available, total: True)
-    left = 0 if quick.capabilities.host_memory else pool_trimmer.FEW
+    monkeypatch.setattr(pool_trimmer, "is_host_memory_short", lambda available, total: True)
+    left = 0 if quick.capabilities.host_memory else pool_trimmer.NEGLIGIBLE_BYTES
     assert eventually(lambda: quick.pool.free_bytes() <= left)
     assert (quick.pool.free_bytes() == 0) == quick.capabilities.host_memory
 
@@ -86,18 +88,18 @@ def test_all_goes_where_memory_is_short(quick: Device, monkeypatch: pytest.Monke
 def test_all_goes_where_another_process_asks(quick: Device) -> None:
     fill(quick)
     time.sleep(0.05)
-    pool_trimmer.ask_others(quick.pool)
+    pool_trimmer.request_memory(quick.pool)
     assert eventually(lambda: quick.pool.free_bytes() == 0)
 
 
 def test_a_device_at_work_is_left_alone(quick: Device) -> None:
     fill(quick)
     with quick.lock:  # the thread neither waits for it nor fails
-        pool_trimmer.ask_others(quick.pool)
+        pool_trimmer.request_memory(quick.pool)
         free = quick.pool.free_bytes()
         time.sleep(0.1)
         assert quick.pool.free_bytes() == free
-    pool_trimmer.ask_others(quick.pool)
+    pool_trimmer.request_memory(quick.pool)
     assert eventually(lambda: quick.pool.free_bytes() == 0)
 
 
@@ -105,17 +107,17 @@ def test_a_driver_that_refuses_is_asked_again(quick: Device, monkeypatch: pytest
     """What other processes give back is had, though nobody tells that it is there."""
     if quick.capabilities.host_memory:
         pytest.skip("the system tells")
-    real, tries, asked = quick.pool._new_block, [], pool_trimmer._asked(False)
+    real, tries, asked = quick.pool._new_block, [], pool_trimmer._last_request(False)
 
     def refusing(*args: Any) -> Any:
         tries.append(time.monotonic())
-        if pool_trimmer._asked(False) == asked:
+        if pool_trimmer._last_request(False) == asked:
             raise cl.MemoryError("clCreateBuffer", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
         return real(*args)
 
     monkeypatch.setattr(quick.pool, "_new_block", refusing)
     assert quick.allocate(33 * MIB).nbytes == 33 * MIB
-    assert tries[-1] - tries[0] >= pool_trimmer.SECONDS
+    assert tries[-1] - tries[0] >= pool_trimmer.INTERVAL_SECONDS
 
 
 def test_the_thread_ends_with_the_memory_and_comes_back(quick: Device) -> None:
@@ -131,24 +133,24 @@ def test_what_is_kept_leaves_room_for_others(device: Device, monkeypatch: pytest
     if not device.capabilities.host_memory:
         pytest.skip("only the host's memory has others that can be seen")
     there, kept = 16 << 30, [0] * 7
-    monkeypatch.setattr(device.pool._account, "total", there)
+    monkeypatch.setattr(device.pool._budget, "total", there)
     for _ in range(100):
         for process in range(7):
             left = there - sum(kept)
             monkeypatch.setattr(pools, "recently_available_host_bytes", lambda left=left: left)
-            kept[process] = device.pool._kept(kept[process])
+            kept[process] = device.pool._retained_bytes(kept[process])
     assert sum(kept) == pytest.approx(0.7 * there, rel=0.01)
     monkeypatch.setattr(pools, "recently_available_host_bytes", lambda: there // 9)
-    assert device.pool._kept(1 << 30) == 0
+    assert device.pool._retained_bytes(1 << 30) == 0
 
 
 def test_blocks_of_many_sizes_do_not_pile_up(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more is taken than twice what is held at once, and a little; between two sizes blocks are still used again."""
     if not quick.capabilities.host_memory:
         pytest.skip("of a device's own memory half is kept")
-    monkeypatch.setattr(pool_trimmer, "_STILL", 1 << 30)
+    monkeypatch.setattr(pool_trimmer, "_IDLE_ROUNDS", 1 << 30)
     pool = quick.pool
-    most = 2 * max(pool._most_used, 150 * MIB) + pool_trimmer.FEW
+    most = 2 * max(pool._peak_used, 150 * MIB) + pool_trimmer.NEGLIGIBLE_BYTES
     for size in range(40, 150, 5):
         quick.allocate(size * MIB)
         assert pool.reserved <= most

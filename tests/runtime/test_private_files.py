@@ -18,9 +18,9 @@ import pytest
 from clarray._engine.runtime import cache as caches
 from clarray._engine.runtime import pool_trimmer, private_files
 from clarray._engine.runtime.backends.pocl import scratch_folder
-from clarray._engine.runtime.cache import CACHES, DiskCache, cache_folder, cache_of
+from clarray._engine.runtime.cache import CACHES, DiskCache, cache_folder, disk_cache
 from clarray._engine.runtime.private_files import NotPrivateError, PrivateFolder
-from clarray._engine.runtime.quarantine import Trials
+from clarray._engine.runtime.quarantine import Quarantine
 
 from .conftest import ROOT
 
@@ -150,7 +150,7 @@ def test_what_is_planted_under_a_key_is_a_miss(folder: Path, give: Give, plant: 
     MISSES[plant](folder, give)
     cache = DiskCache(folder)
     assert cache.load(KEY) is None
-    assert not cache.is_sound(KEY)
+    assert not cache.is_intact(KEY)
     assert cache.load(OTHER) == PAYLOAD + OTHER.encode()
     cache.store(KEY, b"new")
     if plant != "a deep folder":
@@ -261,25 +261,25 @@ def test_notes_that_are_planted_hold_nothing_up(tmp_path: Path, give: Give, plan
     else:
         note.write_text(KEY)
         give(note)
-    Trials(cache).close()
+    Quarantine(cache).close()
     assert cache.load(KEY) == PAYLOAD
 
 
 def test_other_processes_are_asked_without_following_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_trimmer, "_signs", lambda: PrivateFolder(tmp_path))
+    monkeypatch.setattr(pool_trimmer, "_request_folder", lambda: PrivateFolder(tmp_path))
     target = tmp_path / "target"
     target.touch()
     os.utime(target, (0, 0))
-    sign = tmp_path / pool_trimmer._SIGNS[True]
+    sign = tmp_path / pool_trimmer._REQUEST_FILES[True]
     sign.symlink_to(target)
     os.utime(sign, (0, 0), follow_symlinks=False)
 
     class Asking:
         in_host_memory = True
 
-    before = pool_trimmer._asked(True)
-    pool_trimmer.ask_others(Asking())  # type: ignore[arg-type]
-    assert pool_trimmer._asked(True) != before
+    before = pool_trimmer._last_request(True)
+    pool_trimmer.request_memory(Asking())  # type: ignore[arg-type]
+    assert pool_trimmer._last_request(True) != before
     assert target.stat().st_mtime == 0
 
 
@@ -294,7 +294,7 @@ def test_a_cache_that_others_can_write_to_has_another_in_its_place(
     planted = tmp_path / "cache" / below
     planted.mkdir(parents=True, mode=0o700)
     planted.chmod(mode)
-    cache = cache_of("programs")
+    cache = disk_cache("programs")
     cache.store(KEY, PAYLOAD)
     assert cache.load(KEY) == PAYLOAD
     assert not cache.folder.is_relative_to(tmp_path)
@@ -305,7 +305,7 @@ def test_a_cache_that_others_can_write_to_has_another_in_its_place(
     with pytest.warns(UserWarning, match=f"chmod go-w {planted}, or set CLARRAY_CACHE_DIR") as warned:
         private_files.warn()
     assert [each.filename for each in warned] == [__file__]
-    private_files._remove_made()
+    private_files._remove_exit_folders()
     assert not cache.folder.exists()
 
 

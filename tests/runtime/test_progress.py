@@ -120,7 +120,7 @@ def test_threads_count_together(terminal: Terminal) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert progress._compiled.at_once == 0
+    assert progress._compiled.depth == 0
     assert 1 <= progress._compiled.kernels <= 200
 
 

@@ -35,7 +35,7 @@ def placed(
         given[thread] = mask
 
     monkeypatch.setattr(os, "sched_setaffinity", give)
-    with pool_threads.spread(devices, lambda device: device is POOL):
+    with pool_threads.pin_threads(devices, lambda device: device is POOL):
         pass
     return given
 
@@ -80,7 +80,7 @@ from clarray._engine.runtime.backends.pocl import pool_threads
 before, mine = pool_threads._threads(), os.sched_getaffinity(0)
 devices()
 masks = [sorted(os.sched_getaffinity(thread)) for thread in pool_threads._threads() - before]
-alone = len(masks) == len(mine) and 1 < len(mine) <= pool_threads.MOST
+alone = len(masks) == len(mine) and 1 < len(mine) <= pool_threads.MAX_THREADS
 print(sorted(masks) == [[core] for core in sorted(mine)] if alone else all(set(mask) == mine for mask in masks))
 print(os.sched_getaffinity(0) == mine, os.sched_getscheduler(0) == os.SCHED_OTHER)
 """,

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
-from clarray._engine.runtime.cache import CACHES, cache_of, cache_refusal, chosen_folder
+from clarray._engine.runtime.cache import CACHES, cache_refusal, chosen_folder, disk_cache
 from clarray._engine.runtime.environment import vendor_files
 from clarray._engine.runtime.private_files import PrivateFolder, refusal
 from clarray._engine.speedups import core_state
@@ -96,10 +96,10 @@ def caches() -> Iterator[Finding]:
         yield Finding(PROBLEM, f"{folder} cannot be written to: {unwritable}", mend)
     count, size, damaged = 0, 0, 0
     for name in CACHES:
-        cache = cache_of(name)
+        cache = disk_cache(name)
         for file, info in cache.files():
             count, size = count + 1, size + info.st_size
-            damaged += not cache.is_sound(file)
+            damaged += not cache.is_intact(file)
     if damaged:
         what = f"{damaged} of {count} files in {folder} are damaged or another user's; each is made anew when wanted"
         yield Finding(PROBLEM, what, "python -m clarray doctor --clear-cache")
@@ -123,7 +123,7 @@ def clear_caches() -> int:
     for name in CACHES:
         if name == "tuning":
             continue
-        cache = cache_of(name)
+        cache = disk_cache(name)
         for file, _ in cache.files():
             cache.discard(file)
             removed += 1

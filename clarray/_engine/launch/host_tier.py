@@ -25,8 +25,16 @@ import numpy as np
 from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_host_exact_tree
 from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import Launch
-from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
-from clarray._engine.runtime.capture import is_for_kernels
+from clarray._engine.runtime import (
+    BackgroundCompilation,
+    Capabilities,
+    Kernel,
+    Memory,
+    compile_in_background,
+    hold_at_fork,
+    profiling,
+)
+from clarray._engine.runtime.capture import must_use_kernels
 from clarray._engine.speedups import core
 from clarray._engine.threads import without_collector
 
@@ -70,7 +78,7 @@ def kernels_only() -> Iterator[None]:
 
 
 _lock = threading.RLock()  # guards the number of blocks: blocks of several threads end in any order
-held_at_fork(_lock)
+hold_at_fork(_lock)
 
 
 def may_compute_on_host(capabilities: Capabilities, root: Node) -> bool:
@@ -98,7 +106,7 @@ class TieredKernel:
         self.host_seconds = 0.0  # time in NumPy: decides when the kernel is compiled, not who computes
         self._render = render
         self._kernel: Kernel | None = None
-        self._compiling: Compiling | None = None
+        self._compiling: BackgroundCompilation | None = None
         self._prefetched = False
 
     def kernel(self, root: Node) -> Kernel:
@@ -110,7 +118,7 @@ class TieredKernel:
 
     def use_host_tier(self, root: Node, target: Node, size: int) -> bool:
         """Return whether NumPy computes an expression of `size` elements into a leaf this time."""
-        if self.ready or not setting.on or is_for_kernels():
+        if self.ready or not setting.on or must_use_kernels():
             return False
         if self._compiling is not None and self._compiling.done:
             self.ready = True
@@ -155,7 +163,7 @@ class TieredKernel:
             else:
                 args.append(0 if args and args[-1] is None else arg)  # 0 for an offset in a buffer
         args[output + 2 + count_argument] = 0
-        self._compiling = compile_beside(launch.kernel, launch.groups, launch.local, args, launch.inline)
+        self._compiling = compile_in_background(launch.kernel, launch.groups, launch.local, args, launch.inline)
 
 
 def _is_on_host(node: Node) -> bool:

@@ -14,8 +14,8 @@ from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import HostScalar, Node
 from clarray._engine.launch.tuned_files import load_tuned
 from clarray._engine.ops.templates import keep_templates_in
-from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices, profiling
-from clarray._engine.runtime.cache import cache_of
+from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices_error, profiling
+from clarray._engine.runtime.cache import disk_cache
 from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import core
 from clarray._engine.tuning import Policies, select
@@ -77,7 +77,7 @@ class KernelCache:
         self._free_zeros: dict[Hashable, list[Memory]] = {}
         # memory that captures refer to and do not allocate, such as zeros, by the identity of its buffer
         self.persistent: WeakValueDictionary[int, Memory] = WeakValueDictionary()
-        keep_templates_in(cache_of("templates"))
+        keep_templates_in(disk_cache("templates"))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute. Other policies or launches also drop the programs of the native implementation."""
@@ -179,7 +179,7 @@ class KernelCache:
         All captures share one memory per key, because their programs do not nest.
         """
         capture = profiling.state.capture
-        if capture is not None and capture.is_whole:
+        if capture is not None and capture.is_recording:
             return self.value_for(key, self._zeros, nbytes)
         try:
             return self._free_zeros[key].pop()
@@ -253,6 +253,6 @@ def device_of(inputs: Sequence[Node]) -> Device:
         owner = node.memory or (node if isinstance(node, HostScalar) else None)
         if owner is not None and owner.device is not device:
             if device is not None:
-                raise different_devices(device, owner.device)
+                raise different_devices_error(device, owner.device)
             device = owner.device
     return device if device is not None else current_device()

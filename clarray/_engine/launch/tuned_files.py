@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.cache import DiskCache, cache_of, key_of
+from clarray._engine.runtime.cache import DiskCache, cache_key, disk_cache
 from clarray._engine.tuning.tuned import Tuned
 
 __all__ = ["forget", "load_tuned", "store_tuned", "tuned_path"]
 
 
 def _cache() -> DiskCache:
-    return cache_of("tuning")
+    return disk_cache("tuning")
 
 
 def _key(device: Device) -> str:
-    return key_of("tuning", device.identity)
+    return cache_key("tuning", device.identity)
 
 
 def tuned_path(device: Device) -> Path:

@@ -1,7 +1,7 @@
 """Devices, programs, memory and launches: alone imports pyopencl."""
 
 from clarray._engine.runtime.capabilities import Capabilities
-from clarray._engine.runtime.compiling import Compiling, compile_beside
+from clarray._engine.runtime.compiling import BackgroundCompilation, compile_in_background
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.discovery import (
     adopt,
@@ -9,13 +9,13 @@ from clarray._engine.runtime.discovery import (
     describe_devices,
     devices,
     find_device,
-    held_at_fork,
+    hold_at_fork,
     opened_devices,
     reset,
     set_device,
     use_device,
 )
-from clarray._engine.runtime.errors import DeviceLostError, different_devices
+from clarray._engine.runtime.errors import DeviceLostError, different_devices_error
 from clarray._engine.runtime.launch import Kernel
 from clarray._engine.runtime.memory import Memory
 from clarray._engine.runtime.pool import MemoryInfo
@@ -26,7 +26,7 @@ from clarray._engine.runtime.steps import KernelStep
 __all__ = [
     "ArgType",
     "Capabilities",
-    "Compiling",
+    "BackgroundCompilation",
     "Device",
     "DeviceLostError",
     "Kernel",
@@ -36,13 +36,13 @@ __all__ = [
     "Profile",
     "Program",
     "adopt",
-    "compile_beside",
+    "compile_in_background",
     "current_device",
     "describe_devices",
     "devices",
-    "different_devices",
+    "different_devices_error",
     "find_device",
-    "held_at_fork",
+    "hold_at_fork",
     "opened_devices",
     "reset",
     "set_device",

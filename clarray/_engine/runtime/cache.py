@@ -1,12 +1,11 @@
-"""Bytes kept on disk between processes: compiled programs, and what was learnt about a device.
+"""Cache bytes on disk for later processes: compiled programs, and measurements of devices.
 
     file = magic | sha256 of key and payload | payload
 
-Writers rename a finished file into place, so readers see all of it or nothing; a file that was cut
-short, overwritten, made by something else or stored under another key fails its checksum and counts
-as absent. A cache that cannot be used (read-only home, full disk) is no error: everything is compiled
-again. In a folder that another user can change nothing is read or written: see `private_files`. A private folder in
-the place for temporary files stands in for it, until the process ends.
+Writers rename a complete file to its name, so readers see all of it or nothing. A file that was truncated,
+overwritten, made by another program or stored under another key fails its checksum, and counts as absent. If the cache
+cannot be used (read-only home, full disk), everything is compiled again without an error. A folder that another user
+can change is not used: see `private_files`. A private temporary folder replaces it until the process ends.
 """
 
 from __future__ import annotations
@@ -27,44 +26,44 @@ CACHES = ("programs", "devices", "templates", "tuning")  # folders in `cache_fol
 _MAGIC = b"clarray cache 2\n"
 _CHECKSUM = 32
 _LIMIT_BYTES = 1 << 30
-_LARGEST = 64 << 20  # bytes of a file: programs take up to 3 MB
+_MAX_FILE_BYTES = 64 << 20  # bytes of a file: programs have up to 3 MB
 _STALE_SECONDS = 3600.0
 
 
 def chosen_folder() -> Path:
-    """Give the folder that is asked for: CLARRAY_CACHE_DIR, or the user's cache folder."""
+    """Return the configured folder: CLARRAY_CACHE_DIR, or the user's cache folder."""
     chosen = os.environ.get("CLARRAY_CACHE_DIR")
     if chosen:
         return Path(chosen)
-    from platformdirs import user_cache_dir  # here, since most runs of a test set the variable
+    from platformdirs import user_cache_dir  # imported late, since most tests set the variable
 
     try:
         folder = Path(user_cache_dir("clarray", appauthor=False))
     except RuntimeError:  # HOME is not set and the user database has no entry
         return _NOWHERE
-    return folder if folder.is_absolute() else _NOWHERE  # a user without a home keeps nothing
+    return folder if folder.is_absolute() else _NOWHERE  # a user without a home has no cache
 
 
 def cache_folder() -> Path:
-    """Give the folder of all of clarray's caches: the chosen one, or a temporary one if others can change that."""
+    """Return the folder of all caches: the configured one, or a temporary one if other users can change that."""
     chosen = chosen_folder()
-    found = _in_force.get(chosen)
-    return found if found is not None else _in_force.setdefault(chosen, _private(chosen))
+    folder = _in_force.get(chosen)
+    return folder if folder is not None else _in_force.setdefault(chosen, _private(chosen))
 
 
 def cache_refusal() -> NotPrivateError | None:
-    """Give why the chosen folder is not used; None where it is."""
+    """Return the reason why the configured folder is not used, or None if it is used."""
     folder = chosen_folder()
-    for each in (folder, *(folder / name for name in (*CACHES, "trials"))):
-        refused = private_files.refusal(each, above="replace")
+    for path in (folder, *(folder / name for name in (*CACHES, "trials"))):
+        refused = private_files.refusal(path, above="replace")
         if refused is not None:
             return refused
     return None
 
 
 _NOWHERE = Path(os.devnull, "clarray")
-_in_force: dict[Path, Path] = {}  # by the folder that is chosen
-after_fork_in_child(_in_force.clear)  # a temporary folder goes with the process that has made it
+_in_force: dict[Path, Path] = {}  # the folder of the caches by the configured folder
+after_fork_in_child(_in_force.clear)  # the parent removes its temporary folder
 
 
 def _private(chosen: Path) -> Path:
@@ -72,7 +71,7 @@ def _private(chosen: Path) -> Path:
     if refused is None:
         return chosen
     try:
-        folder = private_files.keep_until_exit(private_files.temporary_folder("clarray-cache-"))
+        folder = private_files.remove_at_exit(private_files.temporary_folder("clarray-cache-"))
     except OSError:
         folder = _NOWHERE
     private_files.warn_later(
@@ -82,14 +81,14 @@ def _private(chosen: Path) -> Path:
     return folder
 
 
-def cache_of(name: str) -> DiskCache:
-    """Return the cache of this name, one of CACHES."""
+def disk_cache(name: str) -> DiskCache:
+    """Return the cache with a name of `CACHES`."""
     assert name in CACHES
     return DiskCache(cache_folder() / name)
 
 
-def key_of(*parts: str) -> str:
-    """Give a file name for these texts and this version of clarray."""
+def cache_key(*parts: str) -> str:
+    """Return a file name for the given texts and this version of clarray."""
     digest = hashlib.sha256()
     for part in (__version__, *parts):
         data = part.encode()
@@ -104,7 +103,7 @@ class DiskCache:
     Parameters
     ----------
     folder : Path
-        Made when something is first stored.
+        The folder. The first `store` creates it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -113,7 +112,7 @@ class DiskCache:
         self._pruned = False
 
     def load(self, key: str) -> bytes | None:
-        """Read what was stored under a key; None where there is nothing, or nothing sound."""
+        """Return the payload of a key, or None if there is no intact file."""
         data = self._read(key, used=True)
         payload = None if data is None else _payload(key, data)
         if data is not None and payload is None:
@@ -122,13 +121,13 @@ class DiskCache:
 
     def _read(self, key: str, used: bool = False) -> bytes | None:
         try:
-            return self._private.read(key, _LARGEST, used)
+            return self._private.read(key, _MAX_FILE_BYTES, used)
         except (OSError, MemoryError):
             return None
 
     def store(self, key: str, payload: bytes) -> None:
-        """Write a payload under a key, replacing what was there; one that is too large to be read is not written."""
-        if len(payload) < _LARGEST - len(_MAGIC) - _CHECKSUM:
+        """Store a payload under a key and replace an older one. A payload too large to be read is not stored."""
+        if len(payload) < _MAX_FILE_BYTES - len(_MAGIC) - _CHECKSUM:
             with contextlib.suppress(OSError):
                 self._private.write(key, _head(key, payload), payload)
         if not self._pruned:
@@ -136,56 +135,56 @@ class DiskCache:
             self._prune()
 
     def files(self) -> list[tuple[str, os.stat_result]]:
-        """List what is stored, and what killed processes left."""
+        """List the stored files, and temporary files of killed processes."""
         with contextlib.suppress(OSError):
             return self._private.files()
         return []
 
-    def is_sound(self, key: str) -> bool:
-        """Whether what is stored under a key is what was stored; it is left where it is."""
+    def is_intact(self, key: str) -> bool:
+        """Return whether the file of a key is intact. A damaged file is not removed."""
         data = self._read(key)
         return data is not None and _payload(key, data) is not None
 
     def has(self, key: str) -> bool:
-        """Whether there is anything under a key, sound or not."""
+        """Return whether there is a file for a key, intact or not."""
         with contextlib.suppress(OSError):
             self._private.status(key)
             return True
         return False
 
     def discard(self, key: str) -> None:
-        """Forget what was stored under a key."""
+        """Remove the file of a key."""
         with contextlib.suppress(OSError):
             self._private.remove(key)
 
     def load_json(self, key: str) -> dict[str, object] | None:
-        """Read a dictionary stored with `store_json`."""
+        """Return a dictionary that `store_json` has stored, or None if there is none."""
         payload = self.load(key)
         if payload is None:
             return None
         try:
-            found = json.loads(payload)
-        except (ValueError, RecursionError):  # sound bytes that are no JSON
+            fields = json.loads(payload)
+        except (ValueError, RecursionError):  # an intact file that is not JSON
             return None
-        return found if isinstance(found, dict) else None
+        return fields if isinstance(fields, dict) else None
 
     def store_json(self, key: str, value: dict[str, object]) -> None:
-        """Write a dictionary of plain values."""
+        """Store a dictionary of plain values."""
         self.store(key, json.dumps(value).encode())
 
     def _prune(self) -> None:
-        """Drop what killed processes left, and beyond the limit the files that have not been used for longest."""
+        """Remove temporary files of killed processes, and the least recently used files beyond the limit."""
         now = time.time()
         total = 0
         for name, info in sorted(self.files(), key=lambda file: file[1].st_mtime, reverse=True):
             total += info.st_size
-            left_over = name.endswith(".tmp") and now - info.st_mtime > _STALE_SECONDS
-            if left_over or total > _LIMIT_BYTES:
+            is_leftover = name.endswith(".tmp") and now - info.st_mtime > _STALE_SECONDS
+            if is_leftover or total > _LIMIT_BYTES:
                 self.discard(name)
 
 
 def _payload(key: str, data: bytes) -> bytes | None:
-    """Give what a file holds; None if it is not what was stored under this key."""
+    """Return the payload of a file, or None if its checksum does not fit the key and the payload."""
     start = len(_MAGIC) + _CHECKSUM
     payload = data[start:]
     return payload if data[:start] == _head(key, payload) else None

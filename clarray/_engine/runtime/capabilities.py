@@ -1,4 +1,4 @@
-"""Describe a device's capabilities as plain values, from OpenCL's answers and from trial compilations."""
+"""Describe a device's capabilities as plain values, from OpenCL's queries and trial compilations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 import pyopencl as cl
 
 from clarray._engine.runtime import preflight
-from clarray._engine.runtime.backends import Compiled, Trials, backend_of
+from clarray._engine.runtime.backends import ProbeResult, TrialCompiler, find_backend
 from clarray._engine.runtime.host_cpu import cpu_flags
 from clarray._engine.runtime.host_memory import total_host_bytes
 from clarray._engine.runtime.programs import compile_source
@@ -31,41 +31,41 @@ kernel void probe(global float *x, global float *y) {
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """Capabilities that plans and code generation depend on.
+    """The capabilities of a device that plans and code generation depend on.
 
     Attributes
     ----------
     kind : str
         'cpu', 'gpu' or 'accelerator'.
     name, vendor, platform, platform_version, driver : str
-        As OpenCL tells them.
+        As OpenCL reports them.
     compute_units, max_work_group : int
-        Parallel processors, and work-items that fit in one group.
+        The number of parallel processors, and the largest work-group.
     local_bytes, global_bytes, max_alloc_bytes : int
-        Sizes of memories, and of the largest single allocation the device promises.
+        The sizes of local and global memory, and of the largest allocation that the device promises.
     fp64, fp16 : bool
         Arithmetic in double and half. Loads and stores of half work everywhere.
     host_memory : bool
-        Kernels work in host memory: nothing is copied to reach it.
+        Whether kernels work in host memory, so that no copies are needed.
     clang_builtins : bool
-        ``__builtin_convertvector``, ``__builtin_nontemporal_store``, ``ext_vector_type`` compile.
+        Whether ``__builtin_convertvector``, ``__builtin_nontemporal_store`` and ``ext_vector_type`` compile.
     function_attribute : str
-        What to put before every kernel and helper; usually ''.
+        The text before every kernel and helper, usually ''.
     little_endian : bool
-        Byte order.
+        Whether the byte order is little-endian.
     int64_atomics : bool
-        Atomic exchange and maximum of 64-bit integers.
+        Whether the device has atomic exchange and maximum of 64-bit integers.
     wide_registers : bool
-        A CPU with 32 registers of 64 bytes (AVX-512).
-    numbers_together : bool
-        A launch costs less where a kernel takes its numbers in a structure.
+        Whether the device is a CPU with 32 registers of 64 bytes (AVX-512).
+    argument_struct : bool
+        Whether a launch costs less if a kernel takes its numbers in a struct.
     compute_capability : (int, int) or None
-        NVIDIA's major and minor number of an architecture; None where the device does not tell.
-    hand_over : float
-        Seconds that it takes to hand work to the device's threads and to hear that it is done, where the calling thread
-        could do it as well; else 0.
+        NVIDIA's major and minor number of the architecture, or None if the device does not report it.
+    handover_seconds : float
+        The seconds that a handover of work to the device's threads and back takes, if the calling thread could do the
+        work as well. Else 0.
     calls_code : bool
-        The compiled core runs kernels by their machine code, and has threads of its own for it.
+        Whether the native implementation runs kernels by their machine code, with threads of its own.
     """
 
     kind: str
@@ -87,64 +87,64 @@ class Capabilities:
     little_endian: bool
     int64_atomics: bool = False
     wide_registers: bool = False
-    numbers_together: bool = False
+    argument_struct: bool = False
     compute_capability: tuple[int, int] | None = None
-    hand_over: float = 0.0
+    handover_seconds: float = 0.0
     calls_code: bool = False
 
     def may_be_nvidias(self, suits: Callable[[tuple[int, int]], bool]) -> bool:
-        """Whether this is a device of NVIDIA's whose architecture suits, or that does not tell which it has."""
-        found = self.compute_capability
-        return "nvidia" in self.vendor.lower() and (found is None or suits(found))
+        """Return whether this is an NVIDIA device whose architecture suits or is unknown."""
+        version = self.compute_capability
+        return "nvidia" in self.vendor.lower() and (version is None or suits(version))
 
 
-def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None) -> Compiled:
-    """Compile a few lines, unless it is known how that ends, and patch the compiler if it needs that.
+def probe(context: cl.Context, devices: list[cl.Device], stored: ProbeResult | None) -> ProbeResult:
+    """Compile trial programs unless a stored result exists, and patch the compiler if necessary.
 
     Parameters
     ----------
     context : pyopencl.Context
-        Of all the devices.
+        A context of all devices.
     devices : list of pyopencl.Device
-        One OpenCL device, or several that are used as one; the first is compiled for.
-    known : Compiled or None
-        What an earlier process found.
+        One OpenCL device, or several that are used as one. The trial programs are compiled for the first.
+    stored : ProbeResult or None
+        The result of an earlier process.
     """
-    device, backend = devices[0], backend_of(devices[0])
-    if known is not None:
-        if known.patched:
+    device, backend = devices[0], find_backend(devices[0])
+    if stored is not None:
+        if stored.patched:
             for each in devices:
                 backend.patch(each)
-        return known
+        return stored
     if kind(device) != "cpu":
-        return Compiled()
-    compiled = backend.probe(devices, trials(context, device), context)
+        return ProbeResult()
+    probed = backend.probe(devices, trial_compiler(context, device), context)
     return replace(
-        compiled,
+        probed,
         clang_builtins=_compiles(context, device, _CLANG_BUILTINS),
-        hand_over=_hand_over(context, device) if compiled.binary_ids else 0.0,
+        handover_seconds=_measure_handover(context, device) if probed.binary_ids else 0.0,
     )
 
 
-def trials(context: cl.Context, device: cl.Device) -> Trials:
+def trial_compiler(context: cl.Context, device: cl.Device) -> TrialCompiler:
     """Return the functions with which a backend compiles trial programs for a device."""
-    return Trials(
+    return TrialCompiler(
         lambda source: _compiles(context, device, source),
         lambda each, source: compile_source(context, each, source),
         lambda each, gives_binary: preflight.compiling(each, launches=True, gives_binary=gives_binary),
     )
 
 
-def _hand_over(context: cl.Context, device: cl.Device) -> float:
-    """The seconds in which a queue of the device's threads mostly does nothing."""
+def _measure_handover(context: cl.Context, device: cl.Device) -> float:
+    """Return the median time of an empty command in a queue of the device's threads, in seconds."""
     queue = cl.CommandQueue(context, device)
-    taken = []
+    seconds = []
     for _ in range(25):
         start = time.perf_counter()
         cl.enqueue_marker(queue)
         queue.finish()
-        taken.append(time.perf_counter() - start)
-    return sorted(taken)[len(taken) // 2]
+        seconds.append(time.perf_counter() - start)
+    return sorted(seconds)[len(seconds) // 2]
 
 
 def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:
@@ -159,14 +159,14 @@ KINDS = ("cpu", "gpu", "accelerator")
 
 
 def kind(device: cl.Device) -> str:
-    """Give one of `KINDS`."""
+    """Return the kind of a device, one of `KINDS`."""
     if device.type & cl.device_type.GPU:
         return "gpu"
     return "cpu" if device.type & cl.device_type.CPU else "accelerator"
 
 
-def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
-    """Gather everything about a device."""
+def describe(device: cl.Device, probed: ProbeResult) -> Capabilities:
+    """Return the capabilities of a device, from OpenCL's queries and a probe."""
     extensions = device.extensions.split()
     host = _works_in_host_memory(device)
     return Capabilities(
@@ -179,20 +179,20 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         compute_units=device.max_compute_units,
         max_work_group=device.max_work_group_size,
         local_bytes=device.local_mem_size,
-        global_bytes=_memory_of(device),
+        global_bytes=_total_bytes(device),
         max_alloc_bytes=device.max_mem_alloc_size,
         fp64="cl_khr_fp64" in extensions and not _simulated("NO_FP64", device),
         fp16="cl_khr_fp16" in extensions,
         host_memory=host,
-        clang_builtins=compiled.clang_builtins,
-        function_attribute=compiled.function_attribute,
+        clang_builtins=probed.clang_builtins,
+        function_attribute=probed.function_attribute,
         little_endian=bool(device.endian_little),
         int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
         wide_registers=kind(device) == "cpu" and "avx512f" in cpu_flags(),
-        numbers_together=kind(device) == "cpu",
+        argument_struct=kind(device) == "cpu",
         compute_capability=_compute_capability(device, extensions),
-        hand_over=compiled.hand_over,
-        calls_code=compiled.calls_code and host and _calls_are_on(),
+        handover_seconds=probed.handover_seconds,
+        calls_code=probed.calls_code and host and _calls_are_on(),
     )
 
 
@@ -205,14 +205,14 @@ def _works_in_host_memory(device: cl.Device) -> bool:
     return kind(device) == "cpu" and bool(device.host_unified_memory) and not _simulated("OWN_MEMORY", device)
 
 
-def _memory_of(device: cl.Device) -> int:
+def _total_bytes(device: cl.Device) -> int:
     """Return the bytes of a device's memory. Some runtimes on the host report a part of it, so the system is asked."""
     return total_host_bytes() if _works_in_host_memory(device) else int(device.global_mem_size)
 
 
-def line_of(device: cl.Device) -> str:
+def describe_in_line(device: cl.Device) -> str:
     """Return the line for a device in a list of devices: name, kind, size and platform. No context is opened."""
-    size = f"{device.max_compute_units} compute units, {_memory_of(device) / 2**30:.1f} GiB"
+    size = f"{device.max_compute_units} compute units, {_total_bytes(device) / 2**30:.1f} GiB"
     return f"{device.name.strip()}: {kind(device)}, {size}, {device.platform.name.strip()}"
 
 
@@ -226,13 +226,13 @@ def _compute_capability(device: cl.Device, extensions: list[str]) -> tuple[int, 
 
 
 def _simulated(what: str, device: cl.Device) -> bool:
-    """Whether a test has switched a capability off: for all devices by 1, or for a platform by a part of its name.
+    """Return whether a test simulates a missing capability: for all devices by 1, or for a platform by its name.
 
-    With ":1" after the name it is for the platform's second device, and so on.
+    The suffix ":1" after a part of the platform's name selects the platform's second device, and so on.
     """
     chosen = os.environ.get(f"CLARRAY_SIMULATE_{what}", "0").strip().lower()
     name, colon, number = chosen.rpartition(":")
     if colon and number.isdecimal():
-        listed = device.platform.get_devices()
-        return name in device.platform.name.lower() and listed.index(device) == int(number)
+        devices = device.platform.get_devices()
+        return name in device.platform.name.lower() and devices.index(device) == int(number)
     return chosen == "1" or (chosen not in ("", "0") and chosen in device.platform.name.lower())

@@ -1,13 +1,13 @@
-"""Captures: the steps of a call, noted so that they can be run again without the call.
+"""Capture the steps of a call, so that a program can replay them without the call.
 
-    call, seen before -> Capture <- Pool.allocate: the memory that it takes
-                            |    <- Kernel.launch: the kernels, and their arguments
-                            |    <- Device.read_scalar: the values that it depends on
-                            v
-                  a program of the compiled core, see speedups/captured_calls.cpp
+    repeated call -> Capture <- Pool.allocate: the allocated memory
+                        |    <- Kernel.launch: the kernels and their arguments
+                        |    <- Device.read_scalar: the values that the call depends on
+                        v
+              a program of the native implementation, see speedups/captured_calls.cpp
 
-The next call takes the same steps only if they follow from the structure of the operands. So a look at anything else,
-above all at elements of host memory, ends the capture. A value that is read through the device becomes a guard.
+A replay is correct only if the steps follow from the structure of the operands. So a read of anything else, above all
+of elements in host memory, aborts the capture. A value that is read through the device becomes a guard.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from clarray._engine.runtime.steps import (
     EPOCH_MEMORY,
     EPOCH_NUMBER,
     INPUT,
-    KEPT,
     NEVER_INLINE,
     NUMBER,
+    PERSISTENT,
     TEMPORARY,
     FillStep,
     KernelStep,
@@ -44,76 +44,76 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Kernel
     from clarray._engine.runtime.memory import Memory
 
-MOST_STEPS = 24  # of a capture: a call that takes more steps does not notice what Python costs
+MAX_STEPS = 24  # of a capture: Python's share of the time of a longer call is small
 
-# Calls of one kind after which kernels compute what NumPy has computed until then. A replay takes 2 to 10 us less than
-# NumPy, kernels kept on disk 3 ms to load, and others 100 ms to compile: even after 600 and 20,000 calls. NumPy's time
-# grows with the operands, so each `PAGE` of them counts as one call more.
-OFTEN = 1 << 10
+# The number of calls with one signature after which kernels replace NumPy. A replay takes 2 to 10 us less than NumPy.
+# A kernel on disk takes 3 ms to load, which 600 calls make up for. Another takes 100 ms to compile, which 20,000 calls
+# make up for. NumPy's time grows with the operands, so each `PAGE` of them counts as one more call.
+FREQUENT_CALLS = 1 << 10
 PAGE = 1 << 12  # bytes
 
 
 class Capture:
-    """Note the launches, waits and reads of one thread while it is `state.capture`.
+    """Record the launches, waits and reads of one thread while it is `state.capture`.
 
     Parameters
     ----------
     inputs : sequence of Memory
-        Memory of the operands. All else that is read or written is allocated meanwhile, or kept for good.
-    kept : mapping of int to Memory
-        Memory that the device keeps, by the identity of its buffer.
-    seen : int
-        How often such a call has been made.
+        Memory of the operands. All other memory of the steps is allocated during the capture, or persistent.
+    persistent : mapping of int to Memory
+        Memory that the device keeps, by the id of its buffer.
+    calls : int
+        The number of earlier calls with the same signature.
 
     Attributes
     ----------
     temporaries : list of int
-        Bytes of the memory allocated.
+        The size of each temporary in bytes.
     written : list of int
-        Numbers of the inputs that have been overwritten, once for each time.
+        The number of an input for each time that it has been overwritten.
     steps : list of Step
     aborted : bool
-        Whether the call has looked at something that the steps do not hold.
+        Whether the call has read something that the steps do not contain.
     """
 
-    def __init__(self, inputs: Sequence[Memory], kept: Mapping[int, Memory], seen: int) -> None:
+    def __init__(self, inputs: Sequence[Memory], persistent: Mapping[int, Memory], calls: int) -> None:
         self.temporaries: list[int] = []
         self.written: list[int] = []
         self.steps: list[Step] = []
         self.aborted = False
-        self.is_of_many = seen * (1 + sum(m.nbytes for m in inputs) // PAGE) >= OFTEN
-        self._kept = kept
+        self.is_frequent = calls * (1 + sum(m.nbytes for m in inputs) // PAGE) >= FREQUENT_CALLS
+        self._persistent = persistent
         self._thread = threading.get_ident()
         self._sources: dict[int, tuple[str, int]] = {id(m.buffer): (INPUT, k) for k, m in enumerate(inputs)}
 
     @property
-    def is_ours(self) -> bool:
+    def is_current_thread(self) -> bool:
         """Whether the calling thread is the captured one."""
         return self._thread == threading.get_ident()
 
     @property
-    def is_whole(self) -> bool:
-        """Whether the calling thread is the captured one, and the capture goes on."""
-        return self.is_ours and not self.aborted and not self._is_reentrant()
+    def is_recording(self) -> bool:
+        """Whether the calling thread is the captured one, and the capture is not aborted."""
+        return self.is_current_thread and not self.aborted and not self._is_reentrant()
 
     def temporary_number(self, memory: Memory) -> int:
         """Return the number of a temporary, or -1 for any other memory."""
-        letter, number = self._source_of(memory.buffer)
+        letter, number = self._find_source(memory.buffer)
         return number if letter == TEMPORARY else -1
 
-    def _source_of(self, buffer: cl.Buffer) -> tuple[str, Any]:
-        """Return the letter of a buffer, with its number or the kept memory; None beside it if it is neither."""
-        return self._sources.get(id(buffer)) or (KEPT, self._kept.get(id(buffer)))
+    def _find_source(self, buffer: cl.Buffer) -> tuple[str, Any]:
+        """Return the letter of a buffer with its number or persistent memory, or with None if the buffer is unknown."""
+        return self._sources.get(id(buffer)) or (PERSISTENT, self._persistent.get(id(buffer)))
 
     def allocated(self, memory: Memory) -> None:
-        if self.is_ours and not self._is_reentrant():
-            # the last one to have a block is the one that has it: an earlier one has been dropped
+        if self.is_current_thread and not self._is_reentrant():
+            # a later temporary with the same block replaces the earlier one, which has been dropped
             self._sources[id(memory.buffer)] = TEMPORARY, len(self.temporaries)
             self.temporaries.append(memory.nbytes)
 
     def overwritten(self, memory: Memory) -> None:
-        if self.is_ours:
-            letter, number = self._source_of(memory.buffer)
+        if self.is_current_thread:
+            letter, number = self._find_source(memory.buffer)
             if letter == INPUT:
                 self.written.append(number)
 
@@ -126,26 +126,26 @@ class Capture:
         inline: bool,
         nbytes: int,
     ) -> None:
-        if not self.is_ours or self.aborted or self._is_reentrant():
+        if not self.is_current_thread or self.aborted or self._is_reentrant():
             return
         letters: list[str] = []
         sources: list[Any] = []
         for arg in args:
-            if type(arg) is LaunchEpoch and letters:  # it follows its memory
+            if type(arg) is LaunchEpoch and letters:  # the argument before it is the memory of the epoch
                 letters[-1:] = [EPOCH_MEMORY, EPOCH_NUMBER]
                 sources[-1:] = [None, arg.next]
             elif type(arg) is cl.Buffer:
-                letter, source = self._source_of(arg)
+                letter, source = self._find_source(arg)
                 letters.append(letter)
                 sources.append(source)
             else:
                 self.aborted |= not isinstance(arg, int | float | np.number)
                 letters.append(NUMBER)
                 sources.append(arg.item() if isinstance(arg, np.number) and arg.dtype.char in "fdbBhHiIlLqQ" else arg)
-        is_known = [
+        is_captured = [
             source is not None or letter == EPOCH_MEMORY for letter, source in zip(letters, sources, strict=True)
         ]
-        self.aborted |= not all(is_known)
+        self.aborted |= not all(is_captured)
         step = KernelStep(
             kernel=kernel,
             groups=groups,
@@ -158,26 +158,26 @@ class Capture:
         self._note(step)
 
     def read(self, memory: Memory, byte_offset: int, dtype: np.dtype, value: Any) -> None:
-        if self.is_ours and not self._is_reentrant():
-            letter, source = self._source_of(memory.buffer)
+        if self.is_current_thread and not self._is_reentrant():
+            letter, source = self._find_source(memory.buffer)
             self.aborted |= source is None or dtype.kind not in "biu"
             self._note(ReadStep(letter=letter, memory=source, byte_offset=byte_offset, dtype=dtype, value=value))
 
     def filled(self, memory: Memory) -> None:
         """Note that every byte of a memory has been set to zero by the host."""
-        if self.is_ours and not self._is_reentrant():
+        if self.is_current_thread and not self._is_reentrant():
             number = self.temporary_number(memory)
             self.aborted |= number < 0
             self._note(FillStep(temporary=number))
 
     def waited(self) -> None:
-        if self.is_ours and not self._is_reentrant():
+        if self.is_current_thread and not self._is_reentrant():
             self._note(WaitStep())
 
     def _is_reentrant(self) -> bool:
-        """Whether code outside the library has been called since the capture began; such a call ends it.
+        """Return whether the capture is aborted, and abort it if code outside the library is on the stack.
 
-        It may be a signal handler, or a finalizer that the garbage collector runs.
+        Such code is a signal handler, or a finalizer that the garbage collector runs.
         """
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code is not _RUN_CAPTURED:
@@ -188,61 +188,62 @@ class Capture:
         return self.aborted
 
     def _note(self, step: Step) -> None:
-        self.aborted |= len(self.steps) >= MOST_STEPS
+        self.aborted |= len(self.steps) >= MAX_STEPS
         if not self.aborted:
             self.steps.append(step)
 
 
 def abort_capture() -> None:
-    """End the capture of the calling thread: it looks at something that no step holds."""
+    """Abort the capture of the calling thread, which reads something that no step contains."""
     capture = state.capture
-    if capture is not None and capture.is_ours:
+    if capture is not None and capture.is_current_thread:
         capture.aborted = True
 
 
-def is_for_kernels() -> bool:
-    """Whether kernels have to do the work of the calling thread, even if NumPy could: its program will run often."""
+def must_use_kernels() -> bool:
+    """Return whether kernels must do the work of the calling thread even if NumPy could, as its program runs often."""
     capture = state.capture
-    return capture is not None and capture.is_of_many and capture.is_ours
+    return capture is not None and capture.is_frequent and capture.is_current_thread
 
 
-_turn: dict[str, Capture] = {}  # one thread captures at a time: its capture is in here
+_active: dict[str, Capture] = {}  # at most one capture, under the key "now": one thread captures at a time
 
 
 def run_captured(capture: Capture, call: Callable[[], Any]) -> tuple[Any, Capture | NotImplementedType | None]:
     """Call a function under a new capture.
 
-    Nothing is called where the capture ends: an interrupt, which comes at calls, would leave it there for good.
+    The code that ends the capture makes no calls: an interrupt, which comes at calls, would leave the capture active.
 
     Returns
     -------
     tuple
-        The result, and the capture. None in its place if it does not hold all that was done; NotImplemented if another
-        thread, or a call around this one, is captured already.
+        The result and the capture. None in place of an aborted capture. NotImplemented if another thread or an outer
+        call is already captured.
     """
-    turn = _turn
+    active = _active
     try:
-        is_ours = turn.setdefault("now", capture) is capture  # which no other thread comes between
-        if is_ours:
+        is_active = active.setdefault("now", capture) is capture  # one atomic step
+        if is_active:
             state.capture = capture
         result = call()
     finally:
-        if "now" in turn and turn["now"] is capture:
+        if "now" in active and active["now"] is capture:
             if state.capture is capture:  # not in a process that was forked meanwhile
                 state.capture = None
-            del turn["now"]
-    if not is_ours:
+            del active["now"]
+    if not is_active:
         return result, NotImplemented
     return result, None if capture.aborted else capture
 
 
 _RUN_CAPTURED = run_captured.__code__
-_LIBRARIES = {"clarray", "numpy", "pyopencl", "contextlib", "functools"}  # which call functions of clarray's
+# libraries whose frames do not abort a capture
+_LIBRARIES = {"clarray", "numpy", "pyopencl", "contextlib", "functools"}
 
 
 @after_fork_in_child
 def _forget() -> None:
-    """Drop a capture that another thread, which is not in this process, had begun."""
-    global _turn
-    _turn = {}
+    """Drop a capture of another thread, which runs in the parent only."""
+    global _active
+    _active = {}
     state.capture = None

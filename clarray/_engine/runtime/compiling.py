@@ -1,9 +1,9 @@
-"""Kernels compiled by a thread beside, while the program goes on.
+"""Compile kernels in a background thread while the program runs.
 
-PoCL compiles a kernel when it is first launched, so it is launched: on memory of nobody's, with nothing to do. The
-thread takes no lock of a device's but for a moment at the end, and touches neither stderr nor the warnings' filters,
-which are the program's. It ends when there is nothing left to compile, or the program ends. A fork waits for it, as for
-all that works in OpenCL. What fails is left to the next launch, which compiles it again, and raises.
+PoCL compiles a kernel at its first launch, so the thread launches it with scratch memory and no work. The thread holds
+a lock of the device only for a moment at the end. It changes neither stderr nor the filters of warnings, which belong
+to the program. It ends when no kernel waits to be compiled, or when the program ends. A fork waits for it, as for all
+work in OpenCL. After a failure the next launch compiles the kernel again, and raises.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Kernel
 
 
-class Compiling:
-    """A kernel that is being compiled; `done` when it has been, or cannot be."""
+class BackgroundCompilation:
+    """The compilation of a kernel in the background. `done` is True after success or failure."""
 
     __slots__ = ("done", "_kernel", "_launch")
 
@@ -32,64 +32,66 @@ class Compiling:
         self._launch = launch
 
     def run(self) -> None:
-        """Compile; in whatever thread."""
-        with contextlib.suppress(Exception):  # the next launch meets it too, and raises
-            with working:
-                bound = self._kernel.compile_apart(*self._launch)
-            self._kernel.use(bound)
+        """Compile the kernel in the calling thread."""
+        with contextlib.suppress(Exception):  # the next launch fails in the same way, and raises
+            with compile_lock:
+                bound = self._kernel.compile_without_lock(*self._launch)
+            self._kernel.adopt(bound)
         self.done = True
 
 
-# Held while a kernel is being compiled: a fork waits for it, and so does the end of the process, which keeps it then. A
-# thread that has it may take it again, as objects that the last garbage collection deletes may compute.
-working = threading.RLock()
-_waiting: deque[Compiling] = deque()
-_thread: threading.Thread | None = None  # under no lock, which a re-entrant call might wait for; two would do no harm
+# Held while a kernel is compiled. A fork waits for the lock. So does the end of the process, which never releases it.
+# The lock is reentrant, since finalizers in the last garbage collection may compute.
+compile_lock = threading.RLock()
+_waiting: deque[BackgroundCompilation] = deque()
+_thread: threading.Thread | None = (
+    None  # not locked, since a re-entrant call might wait for a lock; a second thread does no harm
+)
 
 
-def compile_beside(
+def compile_in_background(
     kernel: Kernel, groups: tuple[int, ...], local: tuple[int, ...], args: Sequence[Any], inline: bool
-) -> Compiling:
-    """Compile a kernel for launches like one, some time soon.
+) -> BackgroundCompilation:
+    """Queue the compilation of a kernel for launches with these sizes and arguments.
 
     Parameters
     ----------
     args : sequence
-        As of `Kernel.launch`, with None for each buffer: such that the kernel does nothing.
+        The arguments as in `Kernel.launch`, with None for each buffer. The numbers must make the kernel do nothing.
     """
     global _thread
-    made = Compiling(kernel, groups, local, args, inline)
-    _waiting.append(made)
+    compilation = BackgroundCompilation(kernel, groups, local, args, inline)
+    _waiting.append(compilation)
     if _thread is None:
         thread = threading.Thread(target=_compile_all, name="clarray compiling")
         _thread = thread
         try:
             start(thread)
-        except RuntimeError:  # the process ends, or has too many: it is compiled when it is waited for
+        except RuntimeError:  # the process ends, or has too many threads: the next launch compiles
             _thread = None
             _waiting.clear()
-    return made
+    return compilation
 
 
 def _compile_all() -> None:
     global _thread
     while threading.main_thread().is_alive():
         try:
-            waiting = _waiting.popleft()
+            compilation = _waiting.popleft()
         except IndexError:
             _thread = None
-            if not _waiting:  # what has come since then is nobody else's
+            if not _waiting:  # a compilation queued since then has no other thread
                 return
         else:
-            waiting.run()
+            compilation.run()
     _waiting.clear()
     _thread = None
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
-    """Forget a thread that has stayed in the parent."""
-    global _thread, working
-    working = threading.RLock()
+    """Drop the parent's thread, which does not run here."""
+    global _thread, compile_lock
+    compile_lock = threading.RLock()
     _waiting.clear()
     _thread = None

@@ -1,7 +1,7 @@
-"""Limits that Linux control groups (containers, systemd, batch systems) put on this process.
+"""Limits that Linux control groups (containers, systemd, batch systems) set for this process.
 
-Version 1 and version 2 of the interface are read. A group's limit holds for all groups below it, so the groups from
-the process's own up to the root count, as far as the process sees them.
+Both versions of the interface are supported. A group's limit holds for all groups below it, so the limits of all
+visible groups between the process's own and the root count.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-_NO_LIMIT = 1 << 62  # version 1 writes about 2**63 where there is none
+_NO_LIMIT = 1 << 62  # version 1 reports about 2**63 for no limit
 _ROOT = Path("/")
 
 
 class _Interface(NamedTuple):
-    """One version's files of a controller."""
+    """The files of a controller in one version of the interface."""
 
     folder: str
     controller: str  # "" in version 2
@@ -36,7 +36,7 @@ _PROCESSORS = (
 
 
 def memory_limits(root: Path = _ROOT) -> Iterator[tuple[int, int]]:
-    """Yield limit and usage in bytes for each limit on this process's memory; cached files do not count as used."""
+    """Yield limit and usage in bytes for each limit on this process's memory. Cached files do not count as used."""
     for folder, interface in _groups(_MEMORY, root):
         for name in interface.limits:
             with contextlib.suppress(OSError, ValueError):  # "max": no limit
@@ -66,18 +66,22 @@ def _groups(interfaces: tuple[_Interface, ...], root: Path) -> list[tuple[Path, 
     groups = []
     for interface in interfaces:
         base = root / interface.folder
-        folders = {base}  # a container may see its own group as the root, or name it by the host's path
+        folders = {base}  # in a container the own group may be the root, or have its path on the host
         for line in lines:
             _, controllers, path = line.split(":", 2)
             if interface.controller in controllers.split(","):
                 own = PurePosixPath(path.strip("/"))
-                folders.update(base / each for each in (own, *own.parents))
-        groups += [(each, interface) for each in sorted(folders) if any((each / n).is_file() for n in interface.limits)]
+                folders.update(base / group for group in (own, *own.parents))
+        groups += [
+            (folder, interface)
+            for folder in sorted(folders)
+            if any((folder / name).is_file() for name in interface.limits)
+        ]
     return groups
 
 
 def _cached_files(folder: Path) -> int:
-    """Return the bytes of cached files in a group and those below it; the system drops them before it kills."""
+    """Return the bytes of cached files in a group and the groups below it, which the system can drop."""
     total = 0
     names = ("inactive_file", "active_file")
     with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-r"""A usable device: its queues, its memory, its programs, and copies to and from host arrays.
+r"""An opened device: its queues, its memory, its programs, and copies to and from host arrays.
 
     Device -+- main queue ------ of the device, all cores            launches return at once
             +- inline queue ---- of PoCL's `basic` device            launches run in the caller
@@ -6,8 +6,8 @@ r"""A usable device: its queues, its memory, its programs, and copies to and fro
             +- programs by source
             +- lock
 
-Both queues share one context, so memory belongs to both. Work on the inline queue has finished when
-its call returns; before it starts, the main queue is finished. So there is only ever one order.
+Both queues share one context and its memory. Work on the inline queue has finished when its call returns. The main
+queue is finished before that work starts, so all work has one order.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ import pyopencl as cl
 
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime import profiling, transfer
-from clarray._engine.runtime.backends import Compiled, backend_of
-from clarray._engine.runtime.cache import cache_of, key_of
+from clarray._engine.runtime.backends import ProbeResult, find_backend
+from clarray._engine.runtime.cache import cache_key, disk_cache
 from clarray._engine.runtime.capabilities import Capabilities, describe, probe
 from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.runtime.environment import compiler_settings
 from clarray._engine.runtime.errors import (
-    Closed,
+    ClosedLock,
     DeviceLostError,
-    beyond_reset_message,
-    different_devices,
+    cannot_open_error,
+    different_devices_error,
     is_out_of_memory,
     lost_message,
+    reset_failed_message,
     reset_message,
-    unopened,
 )
 from clarray._engine.runtime.fair_lock import device_lock
 from clarray._engine.runtime.host_cpu import cpu_identity
-from clarray._engine.runtime.launch import Launched
+from clarray._engine.runtime.launch import LaunchRecord
 from clarray._engine.runtime.memory import Block, Memory
 from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
 from clarray._engine.runtime.waiting import Waiting
 
-_REMEMBERED = 12  # launches
-_SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
+_MAX_RECENT = 12  # launches
+_LAZY_ATTRIBUTES = {"capabilities", "probed", "context", "inline", "main", "pool", "copier", "_probe_buffer"}
 
 
 class Queue(NamedTuple):
@@ -77,13 +77,13 @@ class Device(Waiting):
     Attributes
     ----------
     capabilities : Capabilities
-        What the device can do.
+        The capabilities of the device.
     lock : reentrant lock
         Held while work is planned and launched, as the arguments of kernels are shared state.
     pending : bool or object
-        Whether the main queue or the native core may have unfinished work. A mark while a thread waits for it.
+        Whether the main queue or the native implementation may have unfinished work. A mark while a thread waits.
     called : bool
-        Whether the unfinished work is the native core's. Never do both have some.
+        Whether the unfinished work is the native implementation's. Only one of the two has unfinished work.
     closed : bool
         Whether the device can no longer be used: it is lost, was reset, or was inherited through a fork.
     recent : deque
@@ -91,7 +91,7 @@ class Device(Waiting):
     successor : Device or None
         The device that a reset has put in its place.
     attached : dict
-        What other layers keep for the device.
+        Objects that other layers attach to the device, by name.
 
     Examples
     --------
@@ -100,21 +100,23 @@ class Device(Waiting):
     True
     """
 
-    # Made together when one of them is first asked for, so that listing devices costs nothing.
+    # Set together at the first use of one of them, so that listing devices opens none.
     capabilities: Capabilities
-    compiled: Compiled
+    probed: ProbeResult
     context: cl.Context
     main: Queue
     inline: Queue | None
     pool: Pool
     copier: transfer.Copier
-    _sign: cl.Buffer  # written to see whether the device still works
+    _probe_buffer: cl.Buffer  # written to check whether the device still works
 
-    # What every launch looks at lies where the compiled core finds it.
+    # Attributes that every launch reads are slots, so that the native implementation can read them.
     __slots__ = ("lock", "pending", "called", "closed", "begun", "_dropped", "__dict__", "__weakref__")
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
-    several: ClassVar[bool] = False  # this process has opened more than one: whose memory a kernel gets is checked
+    several: ClassVar[bool] = (
+        False  # whether this process has opened several devices, so that launches check the device of buffers
+    )
     _opened: ClassVar[int] = 0
 
     def __init__(
@@ -127,25 +129,25 @@ class Device(Waiting):
         self.pending: Any = False
         self.called = False
         self.queued = 0  # bytes in the queue
-        self.begun = 0  # launches and first calls: an interrupted write compares two counts
-        self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
+        self.begun = 0  # the number of launches and first calls, which an interrupted write compares
+        self.inherited = self.lost = self.closed = False  # if inherited or lost, OpenCL is not called
         self.successor: Device | None = None
-        self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)
+        self.recent: deque[LaunchRecord] = deque(maxlen=_MAX_RECENT)
         self.attached: dict[str, Any] = {}
-        self.cl_device, self.backend = device, backend_of(device)
-        # Now, since a process forked later must not ask OpenCL to describe its error.
+        self.cl_device, self.backend = device, find_backend(device)
+        # Set now, since a forked process must not ask OpenCL for the name of an inherited device.
         self._name = f"<{device.name.strip()} on {device.platform.name.strip()}>"
         self._cl_inline = inline
         self._given_context = context
         self._programs: dict[str, Program] = {}
-        self._released: weakref.WeakSet[Program] = weakref.WeakSet()  # whose kernels somebody still holds
-        self._foreign: set[Block] = set()  # that are somebody else's memory, until nothing here may use it
-        self._dropped: list[tuple[Block, Any]] = []  # of them, until the main queue has finished
-        self.program_cache = cache_of("programs")
+        self._released: weakref.WeakSet[Program] = weakref.WeakSet()  # programs whose kernels are still referenced
+        self._foreign: set[Block] = set()  # blocks of foreign memory that launches may still use
+        self._dropped: list[tuple[Block, Any]] = []  # foreign blocks to release once the main queue has finished
+        self.program_cache = disk_cache("programs")
         Device.alive.add(self)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _SET_UP_AT_FIRST_USE:
+        if name not in _LAZY_ATTRIBUTES:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self.lock:
             if name not in self.__dict__:
@@ -153,32 +155,32 @@ class Device(Waiting):
         return self.__dict__[name]
 
     def _set_up(self) -> None:
-        """Make the context and all that needs it; PoCL is mended before anything is compiled.
+        """Create the context and all that needs it. PoCL is patched before anything is compiled.
 
-        All attributes are set in one step: a re-entrant call that has set them meanwhile goes first.
+        All attributes are set in one step, unless a re-entrant call has set them meanwhile.
         """
         devices = [d for d in (self.cl_device, self._cl_inline) if d is not None]
         context = self._given_context or self._new_context(devices)
-        compiled = self._probed(context, devices)
-        what = describe(self.cl_device, compiled)
-        if what.calls_code:
-            self.backend.use_threads(what.compute_units)
+        probed = self._probe(context, devices)
+        capabilities = describe(self.cl_device, probed)
+        if capabilities.calls_code:
+            self.backend.use_threads(capabilities.compute_units)
         inline = None
         if self._cl_inline is not None:
             inline = Queue("inline", self._cl_inline, cl.CommandQueue(context, self._cl_inline))
-        copied = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        made = {
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        attributes = {
             "context": context,
-            "compiled": compiled,
+            "probed": probed,
             "main": Queue("main", self.cl_device, cl.CommandQueue(context, self.cl_device)),
             "inline": inline,
-            "pool": Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes),
-            "copier": transfer.copier(self, what.host_memory),
-            "_sign": cl.Buffer(context, copied, hostbuf=np.zeros(1, np.uint8)),
-            "capabilities": what,
+            "pool": Pool(self, capabilities.host_memory, capabilities.global_bytes, capabilities.max_alloc_bytes),
+            "copier": transfer.copier(self, capabilities.host_memory),
+            "_probe_buffer": cl.Buffer(context, flags, hostbuf=np.zeros(1, np.uint8)),
+            "capabilities": capabilities,
         }
         if "context" not in self.__dict__:
-            self.__dict__.update(made)
+            self.__dict__.update(attributes)
             Device._opened += 1
             Device.several = Device._opened > 1
 
@@ -187,21 +189,21 @@ class Device(Waiting):
             return cl.Context(devices)
         except cl.Error as error:
             if any(device.lost for device in _kept_for_good):
-                raise DeviceLostError(beyond_reset_message(self, error)) from error
-            raise unopened(self, error) from error
+                raise DeviceLostError(reset_failed_message(self, error)) from error
+            raise cannot_open_error(self, error) from error
 
-    def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
-        key = key_of("probe 6", self.identity, str(len(devices)))
-        cache = cache_of("devices")
-        known = Compiled.from_json(cache.load_json(key))
-        found = probe(context, devices, known)
-        if known is None:
-            cache.store_json(key, asdict(found))
-        return found
+    def _probe(self, context: cl.Context, devices: list[cl.Device]) -> ProbeResult:
+        key = cache_key("probe 7", self.identity, str(len(devices)))
+        cache = disk_cache("devices")
+        stored = ProbeResult.from_json(cache.load_json(key))
+        probed = probe(context, devices, stored)
+        if stored is None:
+            cache.store_json(key, asdict(probed))
+        return probed
 
     @cached_property
     def identity(self) -> str:
-        """The key of compiled programs: versions of platform and driver, device, CPU and the user's settings."""
+        """The cache key of the device: versions of platform and driver, device, CPU and settings of the compiler."""
         device = self.cl_device
         parts = (device.platform.version, device.driver_version, device.name, cpu_identity(), compiler_settings())
         return "|".join(part.strip() for part in parts if part)
@@ -215,7 +217,7 @@ class Device(Waiting):
     def program(
         self, source: str, arg_types: Mapping[str, Sequence[ArgType]], options: tuple[str, ...] = ()
     ) -> Program:
-        """Give the program of a source, compiled when first launched and kept until `release_programs`.
+        """Return the program for a source. It is compiled at its first launch and cached until `release_programs`.
 
         Parameters
         ----------
@@ -224,7 +226,7 @@ class Device(Waiting):
         arg_types : mapping of str to sequence of str
             For each kernel, in order: 'buffer', or a NumPy scalar type's name.
         options : tuple of str
-            Of the compiler, besides those of all programs.
+            Options of the compiler, in addition to those of all programs.
         """
         key = " ".join((*options, source))
         try:
@@ -234,11 +236,11 @@ class Device(Waiting):
 
     @property
     def sources(self) -> KeysView[str]:
-        """Sources of the programs that are kept."""
+        """The sources of the cached programs."""
         return self._programs.keys()
 
     def release_programs(self) -> None:
-        """Keep no program any more; each goes with the last of its kernels that somebody holds."""
+        """Drop all cached programs. A program lives on as long as other references to its kernels."""
         with self.lock:
             self.finish()
             for program in self._programs.values():
@@ -247,24 +249,24 @@ class Device(Waiting):
             self._programs.clear()
 
     def allocate(self, nbytes: int) -> Memory:
-        """Take memory from the pool; what it holds is undefined.
+        """Allocate uninitialized memory from the pool.
 
         Raises
         ------
         MemoryError
-            With the sizes, after the pool has been emptied and it was tried again.
+            The allocation failed, even after the pool has been emptied. The message has the sizes.
         """
         return self.pool.allocate(nbytes)
 
     def wrap(self, array: np.ndarray) -> Memory:
-        """Use a host array's memory, from its lowest to its highest element, without a copy.
+        """Wrap the memory of a host array, from its lowest to its highest element, without a copy.
 
-        Only on devices that work in host memory. `Memory.address` says where it starts.
+        This works on devices that work in host memory. `Memory.address` is the address of the first byte.
 
         Raises
         ------
         MemoryError
-            The runtime will not have so much.
+            The runtime refuses the size.
         """
         if not self.capabilities.host_memory:
             raise RuntimeError(f"{self} cannot use host memory; upload the array instead")
@@ -273,10 +275,10 @@ class Device(Waiting):
                 return memories.wrap(self, array)
             except cl.Error as error:
                 self.check_alive(error)
-                raise self.pool.exhausted(array.nbytes, error) from error
+                raise self.pool.allocation_error(array.nbytes, error) from error
 
     def adopt(self, buffer: cl.Buffer) -> Memory:
-        """Use a buffer of this device's context, made by someone else, without a copy."""
+        """Wrap a foreign buffer of this device's context without a copy."""
         with self.lock:
             try:
                 return memories.adopt(self, buffer)
@@ -291,21 +293,21 @@ class Device(Waiting):
         return memory
 
     def write(self, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
-        """Copy a C-contiguous array over the bytes from `byte_offset` on.
+        """Copy a C-contiguous array to the bytes from `byte_offset` on.
 
-        The array may be changed as soon as this returns.
+        The caller may change the array as soon as this method returns.
         """
         self._copy("to device", self.copier.write, memory, byte_offset, array)
 
     def read(self, memory: Memory, byte_offset: int, out: np.ndarray) -> None:
-        """Copy the bytes from `byte_offset` on into a C-contiguous array, all before it returns."""
+        """Copy the bytes from `byte_offset` on to a C-contiguous array, and wait for the copy."""
         self._copy("to host", self.copier.read, memory, byte_offset, out)
 
     def _copy(self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
         if memory.device is not self:
-            raise different_devices(self, memory.device)
+            raise different_devices_error(self, memory.device)
         abort_capture()
-        data = transfer.bytes_of(array)
+        data = transfer.raw_bytes(array)
         if byte_offset < 0 or byte_offset + data.size > memory.nbytes:
             raise ValueError(f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}")
         if not data.size:
@@ -319,7 +321,7 @@ class Device(Waiting):
         profiling.record("transfer", name, data.size, time.perf_counter() - start)
 
     def _copy_again(self, error: cl.Error, copy: Callable[[], None], nbytes: int) -> None:
-        """Retry once with the pool emptied where memory ran out: some drivers make it only when it is first used."""
+        """Empty the pool and retry once if memory ran out: some drivers allocate a buffer at its first use."""
         self.check_alive(error)
         if not is_out_of_memory(error):
             raise error
@@ -327,10 +329,10 @@ class Device(Waiting):
         try:
             copy()
         except cl.Error as again:
-            raise (self.pool.exhausted(nbytes) if is_out_of_memory(again) else again) from error
+            raise (self.pool.allocation_error(nbytes) if is_out_of_memory(again) else again) from error
 
     def receive(self, source: Memory, byte_offset: int, nbytes: int) -> Memory:
-        """Copy bytes of another device's memory to new memory, all before it returns."""
+        """Copy bytes of another device's memory to new memory, and wait for the copy."""
         abort_capture()
         if byte_offset < 0 or byte_offset + nbytes > source.nbytes:
             raise ValueError(f"bytes {byte_offset} to {byte_offset + nbytes} lie outside {source!r}")
@@ -340,7 +342,8 @@ class Device(Waiting):
         def copy() -> None:
             transfer.copy_between(source, byte_offset, memory, 0, nbytes)
 
-        first, second = sorted((self, source.device), key=id)  # in one order, so that two threads never wait in a ring
+        # always in this order, so that two threads cannot deadlock
+        first, second = sorted((self, source.device), key=id)
         with first.lock, second.lock:
             try:
                 if nbytes:
@@ -352,9 +355,9 @@ class Device(Waiting):
         return memory
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
-        """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""
+        """Read one element as a NumPy scalar. This is the fast path to the result of a full reduction."""
         host = memory._block.host if not self.pending and profiling.state.recorder is None else None
-        if host is not None:  # nothing to wait for, so nothing to lock
+        if host is not None:  # the device is idle, so no lock is needed
             value = np.ndarray((), dtype, host, byte_offset)[()]
         else:
             start = time.perf_counter()
@@ -372,10 +375,10 @@ class Device(Waiting):
         return value
 
     def read_number(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
-        """Read one element, as a Python number."""
+        """Read one element as a Python number."""
         if not self.pending and profiling.state.recorder is None and profiling.state.capture is None:
             host = memory._block.host
-            if host is not None:  # nothing to wait for, so nothing to lock
+            if host is not None:  # the device is idle, so no lock is needed
                 return np.ndarray((), dtype, host, byte_offset).item()
         return self.read_scalar(memory, byte_offset, dtype).item()
 
@@ -399,33 +402,33 @@ class Device(Waiting):
     # The end of a device ----------------------------------------------------------------------------
 
     def check_alive(self, error: Exception) -> None:
-        """Raise `DeviceLostError` if the device does nothing any more, after a call has failed; the lock is held.
+        """Raise `DeviceLostError` if the device is lost. Call this after an error, with the lock held.
 
-        Errors do not tell: a launch that is too large and a device that is lost may both be OUT_OF_RESOURCES. So it is
-        given something to do that cannot fail.
+        Error codes are not enough: a launch that is too large and a lost device may both cause OUT_OF_RESOURCES. So the
+        check is a small write that cannot fail on a working device.
         """
-        if not self.closed and not self._answers():
+        if not self.closed and not self._is_responsive():
             self.lost = True
-            _keep_for_good(self)  # what freeing it would call fails, and says so on stderr
-            self.pool.write_off()
+            _keep_for_good(self)  # freeing it would call functions that fail, and print that to stderr
+            self.pool.forget_reserved()
             self._close(DeviceLostError, lost_message(self, error, self.recent))
         self.check_open(error)
 
     def check_open(self, error: Exception | None = None) -> None:
-        """Raise if the device can no longer be used; for those who may have waited for its lock meanwhile."""
+        """Raise if the device is closed. Call this after a wait for its lock."""
         if self.closed:
             raise self.lock.error() from error
 
-    def _answers(self) -> bool:
+    def _is_responsive(self) -> bool:
         try:
-            cl.enqueue_copy(self.main.commands, self._sign, np.zeros(1, np.uint8))
+            cl.enqueue_copy(self.main.commands, self._probe_buffer, np.zeros(1, np.uint8))
             self.main.commands.finish()
         except cl.Error as error:
             return is_out_of_memory(error)
         return True
 
     def reset(self) -> Device:
-        """Give a device of the same hardware with nothing on it; every later use of this one raises."""
+        """Close this device, so that every later use raises, and return a new device for the same hardware."""
         if self.successor is None:
             if not self.closed:
                 with contextlib.suppress(DeviceLostError), self.lock:
@@ -438,9 +441,9 @@ class Device(Waiting):
         return self.successor
 
     def disown(self) -> None:
-        """Make this device, inherited through a fork, raise wherever it is used."""
+        """Close this device, which was inherited through a fork, so that every use raises."""
         self.inherited = True
-        _keep_for_good(self)  # freeing it calls into OpenCL, and has PoCL remove the parent's files
+        _keep_for_good(self)  # freeing it calls into OpenCL, and PoCL would remove the parent's files
         self._close(
             RuntimeError,
             f"{self} was opened before this process was forked and cannot be used in it: "
@@ -449,15 +452,15 @@ class Device(Waiting):
         )
 
     def _close(self, kind: type[RuntimeError], message: str) -> None:
-        """Have every use raise; whoever waits for the lock finds no kernel bound, and looks again."""
+        """Make every use raise. Threads that wait for the lock then find no bound kernel, and check again."""
         self.closed = self.pending = True
         for program in [*self._programs.values(), *self._released]:
             program.unbind()
-        self.lock = Closed(kind, message)
+        self.lock = ClosedLock(kind, message)
 
 
 def _keep_for_good(device: Device) -> None:
-    """Let nothing free a device, not even the end of the process."""
+    """Never free a device, not even at the end of the process."""
     with contextlib.suppress(AttributeError):  # another Python's ctypes
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
     _kept_for_good.append(device)

@@ -1,7 +1,7 @@
-"""What must be in the environment before OpenCL is first asked for its platforms.
+"""Set environment variables for the first query of OpenCL's platforms.
 
-All of it is undone after the query, and variables that the user has set stay: the settings of backends, and
-OCL_ICD_VENDORS, so that Intel's runtime, installed by pip, is found without a system file.
+The variables are the settings of backends, and OCL_ICD_VENDORS, with which the loader finds Intel's runtime if pip has
+installed it without a system file. Variables that the user has set stay. All others are restored after the query.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clarray._engine.runtime.backends import BACKENDS
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.private_files import PrivateFolder
 
-# Of a runtime, but for what does not change the code that it makes.
+# Variables of PoCL that do not change the generated code.
 _NO_COMPILER_SETTING = (
     "AFFINITY|CACHE_DIR|DEBUG|DEVICES|KERNEL_CACHE|MAX_PTHREAD_COUNT|MEMORY_LIMIT|STARTUP_DELAY|(LEAVE_KERNEL|SIG)\\w+"
 )
@@ -32,7 +32,7 @@ _INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
 
 
 def compiler_settings() -> str:
-    """Give the variables that change what a runtime's compiler makes of a source; '' where none is set."""
+    """Return the variables that change the code a compiler generates, or '' if none is set."""
     names = sorted(name for name in os.environ if re.fullmatch(_COMPILER_SETTING, name))
     settings = " ".join(f"{name}={os.environ[name]}" for name in names)
     return f"{settings} {_this_process()}" if re.search(_READS_A_FILE, settings) else settings
@@ -40,19 +40,19 @@ def compiler_settings() -> str:
 
 @cache
 def _this_process() -> str:
-    """Give a text that no other process gives: programs that depend on a file's contents are not found by them."""
+    """Return a text unique to this process, so that other processes do not load programs that depend on files."""
     return os.urandom(16).hex()
 
 
 @contextlib.contextmanager
 def prepared_environment() -> Iterator[None]:
-    """Set what discovery needs, for as long as the first query of OpenCL takes."""
+    """Set the variables for discovery during the block."""
     intel, temporary = _intel()
-    mine = {name: value for name, value in intel.items() if name not in os.environ}
+    changes = {name: value for name, value in intel.items() if name not in os.environ}
     for backend in BACKENDS:
-        mine.update(backend.settings(_has_driver))
-    before = {name: os.environ.get(name) for name in mine}
-    os.environ.update(mine)
+        changes.update(backend.settings(_has_driver))
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
     try:
         yield
     finally:
@@ -61,22 +61,22 @@ def prepared_environment() -> Iterator[None]:
             if value is not None:
                 os.environ[name] = value
         for backend in BACKENDS:
-            backend.discovered()
+            backend.end_discovery()
         if temporary is not None:
             private_files.remove_folder(temporary)
 
 
 def _has_driver(word: str) -> bool:
-    """Whether a vendors folder names a driver with this word in its name, and the driver exists."""
+    """Return whether a vendors folder names an existing driver with this word in its name."""
     drivers = [text.strip() for text in _system_icds().values()]
     return any(word in driver.lower() and _loads(driver) for driver in drivers)
 
 
 def _loads(library: str) -> bool:
-    """Whether a driver is really there: removed packages leave their vendor files behind."""
+    """Return whether a driver can be loaded. Removed packages leave their vendor files behind."""
     if os.path.isabs(library):
         return os.path.exists(library)
-    try:  # on the loader's search path; it would load the driver next
+    try:  # on the loader's search path: the loader loads the driver next
         ctypes.CDLL(library)
     except OSError:
         return False
@@ -89,39 +89,39 @@ def _vendor_folders() -> list[Path]:
 
 
 def _system_icds() -> dict[str, str]:
-    """Give the name and text of each vendor file that the loader reads by itself."""
-    found = {}
+    """Return the name and text of each vendor file that the loader reads by default."""
+    texts = {}
     for file in (file for folder in _vendor_folders() for file in sorted(folder.glob("*.icd"))):
         with contextlib.suppress(OSError):
-            found[file.name] = file.read_text(errors="replace")
-    return found
+            texts[file.name] = file.read_text(errors="replace")
+    return texts
 
 
 def vendor_files() -> dict[str, str]:
-    """Give the driver's library that each file names which the loader reads, pip's among them, by the file's path."""
+    """Return the driver's library by the path of each vendor file that the loader reads, including those of pip."""
     import pyopencl
 
     chosen = os.environ.get("OCL_ICD_VENDORS")
     folders = [Path(chosen)] if chosen else _vendor_folders()
-    found = {}
+    libraries = {}
     for folder in (*folders, Path(pyopencl.__file__).parent / ".libs"):
         for file in sorted(folder.glob("*.icd")) if folder.is_dir() else []:
             with contextlib.suppress(OSError):
                 library = file.read_text(errors="replace").strip()
-                beside = file.parent / library  # as in PoCL's wheel
-                found[str(file)] = str(beside) if beside.is_file() else library
+                relative = file.parent / library  # as in PoCL's wheel
+                libraries[str(file)] = str(relative) if relative.is_file() else library
     intel = _intel_library()
     if intel is not None:
-        found.setdefault("pip's intel-opencl-rt", str(intel))
-    return found
+        libraries.setdefault("pip's intel-opencl-rt", str(intel))
+    return libraries
 
 
 def _intel() -> tuple[dict[str, str], Path | None]:
-    """Give the setting that shows a pip-installed Intel runtime, and a folder that is of no use after the query."""
+    """Return the setting for Intel's runtime if pip has installed it, and a folder to remove after the query."""
     library = _intel_library()
     if library is None or "OCL_ICD_VENDORS" in os.environ or _has_driver("intelocl"):
         return {}, None
-    if os.name == "nt":  # the Khronos loader, which adds to what it finds elsewhere
+    if os.name == "nt":  # the Khronos loader adds the file to those that it finds elsewhere
         return {"OCL_ICD_FILENAMES": str(library)}, None
     with contextlib.suppress(OSError):
         folder = _vendors_folder(library)
@@ -131,7 +131,7 @@ def _intel() -> tuple[dict[str, str], Path | None]:
 
 def _intel_library() -> Path | None:
     user = site.getuserbase()
-    for prefix in (sys.prefix, user) if private_files.is_own(Path(user)) else (sys.prefix,):
+    for prefix in (sys.prefix, user) if private_files.belongs_to_user(Path(user)) else (sys.prefix,):
         for relative in _INTEL_LIBRARIES:
             library = Path(prefix, relative)
             if library.is_file():
@@ -140,11 +140,11 @@ def _intel_library() -> Path | None:
 
 
 def _vendors_folder(library: Path) -> Path:
-    """Make a vendors folder of the system's drivers and one more library, for one query.
+    """Make a temporary vendors folder with the system's drivers and one more library.
 
-    The variable replaces the system's folder, so its files are repeated.
+    The variable replaces the system's folder, so the new folder has copies of its files.
     """
-    folder = private_files.temporary_folder("clarray-vendors-", *private_files.temporary_places(), cache_folder())
+    folder = private_files.temporary_folder("clarray-vendors-", *private_files.temporary_folders(), cache_folder())
     for name, text in (_system_icds() | {"clarray-intel.icd": f"{library}\n"}).items():
         PrivateFolder(folder).write(name, text.encode(errors="surrogateescape"))
     return folder

@@ -1,4 +1,4 @@
-"""Errors about a device as a whole, and what stands where the lock of one that is gone was."""
+"""Errors about a device as a whole, and the replacement for the lock of a closed device."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pyopencl as cl
 
-from clarray._engine.runtime.host_memory import in_units, process_limits
+from clarray._engine.runtime.host_memory import format_bytes, process_limits
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
-    from clarray._engine.runtime.launch import Launched
+    from clarray._engine.runtime.launch import LaunchRecord
 
 __all__ = [
-    "Closed",
+    "ClosedLock",
     "DeviceLostError",
-    "beyond_reset_message",
-    "different_devices",
+    "reset_failed_message",
+    "different_devices_error",
     "is_out_of_memory",
     "lost_message",
     "reset_message",
-    "unopened",
+    "cannot_open_error",
 ]
 
 
@@ -43,10 +43,10 @@ class DeviceLostError(RuntimeError):
     """
 
 
-class Closed:
-    """Stands where the lock of a device was that can no longer be used: lost, reset, or inherited through a fork.
+class ClosedLock:
+    """Replacement for the lock of a device that is lost, reset, or inherited through a fork.
 
-    Every use of a device takes its lock, so every use raises, and none waits for a lock that nobody will release.
+    Every use of a device acquires its lock, so every use raises, and no thread waits for a lock that is never released.
     """
 
     def __init__(self, kind: type[RuntimeError], message: str) -> None:
@@ -54,7 +54,7 @@ class Closed:
         self._message = message
 
     def error(self) -> RuntimeError:
-        """The error that every use raises."""
+        """Return the error that every use raises."""
         return self._kind(self._message)
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> NoReturn:
@@ -67,42 +67,46 @@ class Closed:
 
 
 def is_out_of_memory(error: cl.Error) -> bool:
-    """Whether memory has run out: the device's for a buffer, or what a driver takes of it for a launch."""
+    """Return whether an error means that memory has run out, of the device for a buffer or of a driver for a launch."""
     return error.code in (cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY)
 
 
-def different_devices(one: Device, other: Device) -> Exception:
-    """Make the error for operands that are not all on one device, or are on one that is gone."""
-    for device in (one, other):
+def different_devices_error(first: Device, second: Device) -> Exception:
+    """Return the error for operands on different devices, or on a closed device."""
+    for device in (first, second):
         if device.closed:
             error: RuntimeError = device.lock.error()
             return error
     return ValueError(
-        f"operands are on different devices ({one} and {other}): move one with to_device or asarray(..., device=...)"
+        f"operands are on different devices ({first} and {second}): move one with to_device or asarray(..., device=...)"
     )
 
 
-def lost_message(device: Device, error: Exception, recent: Iterable[Launched]) -> str:
-    """Say that a device is lost, after which failure, and what was launched on it last."""
+def lost_message(device: Device, error: Exception, recent: Iterable[LaunchRecord]) -> str:
+    """Return the message about a lost device: the failure and the last launches."""
     launches = [
-        f"{kernel.name} ({' x '.join(map(str, groups))} groups of {' x '.join(map(str, local))}, {in_units(nbytes)})"
+        f"{kernel.name} ({_extents(groups)} groups of {_extents(local)}, {format_bytes(nbytes)})"
         for kernel, groups, local, nbytes in recent
     ]
-    said = f"; the last launches, the newest first: {', '.join(reversed(launches))}" if launches else ""
+    last = f"; the last launches, the newest first: {', '.join(reversed(launches))}" if launches else ""
     return (
         f"{device} is lost, and its arrays with it: after '{error}' it does nothing any more. A kernel that reads or "
         "writes outside its arrays does that, or the driver's reset of the device. clarray.reset() opens it anew for "
-        f"new arrays{said}"
+        f"new arrays{last}"
     )
 
 
+def _extents(shape: Iterable[int]) -> str:
+    return " x ".join(map(str, shape))
+
+
 def reset_message(device: Device) -> str:
-    """Say that an array is from before a reset."""
+    """Return the message about an array from before a reset."""
     return f"{device} was reset after this array was made, by clarray.reset: make the array again"
 
 
-def unopened(device: Device, error: cl.Error) -> Exception:
-    """Make the error for a device whose driver gives this process no context."""
+def cannot_open_error(device: Device, error: cl.Error) -> Exception:
+    """Return the error for a device whose driver refuses a context."""
     limits = process_limits()
     if limits:
         advice = f"raise the limits of this process ({', '.join(limits)})"
@@ -114,8 +118,8 @@ def unopened(device: Device, error: cl.Error) -> Exception:
     return kind(f"the driver of {device} cannot open it ({error}): {advice}, or choose another device")
 
 
-def beyond_reset_message(device: Device, error: Exception) -> str:
-    """Say that the driver gives the process no other context after it has lost one."""
+def reset_failed_message(device: Device, error: Exception) -> str:
+    """Return the message for a driver that refuses a new context after a device was lost."""
     return (
         f"{device} cannot be opened anew in this process, in which a device was lost: the driver says '{error}', "
         "as NVIDIA's does after a kernel has read or written outside its memory. Start a new process, or use another "

@@ -1,4 +1,4 @@
-"""The lock of a device: reentrant, and fair to threads that have waited long."""
+"""The lock of a device: reentrant, and fair to threads that wait for it."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from clarray._engine.speedups import core, reentrant_lock
 
 __all__ = ["FairLock", "device_lock"]
 
-_PATIENCE = 0.001  # seconds that a thread waits while others may still take the lock before it
+_PATIENCE = 0.001  # seconds that a thread waits before it gets precedence over others
 _RLock: Any = type(threading.RLock())
 
 
 class FairLock(_RLock):  # type: ignore[misc]
-    """``threading.RLock`` whose release does not let its thread take it again before those that have waited long.
+    """A ``threading.RLock`` that a thread cannot acquire again while another thread has waited for long.
 
-    A thread that has waited for a millisecond takes its turn. Until it has the lock, all others queue for theirs. The
-    lock is acquired and noted in one call of C, so an interrupt leaves it neither lost nor held. The compiled core's
-    lock keeps the same rule.
+    A thread that has waited for a millisecond gets precedence. Until it has acquired the lock, all other threads queue
+    behind it. One call of C acquires the lock and records that, so an interrupt never leaves it held. The lock of the
+    native implementation follows the same rule.
     """
 
     def __init__(self) -> None:
-        self._turn = threading.RLock()  # reentrant: the wait of a signal handler may lie within one of its thread
+        self._turn = threading.RLock()  # reentrant: a signal handler may wait while its thread waits
         self._is_crowded = False
 
     def __enter__(self) -> bool:
-        taken: list[bool] = []
+        acquired: list[bool] = []
         try:
             if not self._is_crowded or self._is_owned():
-                taken.extend(map(self.acquire, (False,)))
-            if True not in taken:
-                self._wait(taken)
+                acquired.extend(map(self.acquire, (False,)))
+            if True not in acquired:
+                self._wait(acquired)
             return True
         except BaseException:
-            if True in taken:
+            if True in acquired:
                 self.release()
             raise
 
-    def _wait(self, taken: list[bool]) -> None:
+    def _wait(self, acquired: list[bool]) -> None:
         if not self._is_crowded:
-            self._take(taken, (_PATIENCE,))
-        if True not in taken:
+            self._acquire(acquired, (_PATIENCE,))
+        if True not in acquired:
             with self._turn:
                 self._is_crowded = True
                 try:
-                    self._take(taken, (-1,))
+                    self._acquire(acquired, (-1,))
                 finally:
                     self._is_crowded = False
 
-    def _take(self, taken: list[bool], timeout: Iterable[float]) -> None:
-        taken.extend(map(self.acquire, (True,), timeout))
+    def _acquire(self, acquired: list[bool], timeout: Iterable[float]) -> None:
+        acquired.extend(map(self.acquire, (True,), timeout))
 
 
 def device_lock() -> Any:
-    """Give the lock of a new device."""
+    """Return the lock for a new device."""
     return FairLock() if core is None else reentrant_lock()

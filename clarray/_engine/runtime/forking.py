@@ -1,4 +1,4 @@
-"""What a forked process does first."""
+"""Register functions that a forked process calls first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Action = TypeVar("Action", bound=Callable[[], object])
 
 
 def after_fork_in_child(action: Action) -> Action:
-    """Have a function called in every process that is forked from this one; where none can be, nothing happens."""
+    """Call a function in every process that is forked from this one. Systems without fork ignore it."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=action)
     return action

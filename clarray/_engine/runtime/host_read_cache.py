@@ -1,12 +1,12 @@
-"""What the host keeps of memory that is a device's own, so that who reads element by element waits for the device once.
+"""Cache bytes of device memory on the host, so that a loop over single elements waits for the device once.
 
-    an element is read -> in the mirror?  yes -> it is there
+    an element is read -> is it in the cache?  yes -> return it
                               | no
-                          since the last write, the first?  yes -> the element alone: often no other is read
+                          first read since the last write?  yes -> read the element alone: often no other is read
                               | no
-                          what lies around it becomes the mirror, more each time that this was too little
+                          read the bytes around it into the cache, more each time that the cache missed
 
-Whoever writes to the memory has the mirror go, as what is known of the values: see `Memory.forget`.
+A write to the memory drops the cache, as it drops recorded facts about the values: see `Memory.forget`.
 """
 
 from __future__ import annotations
@@ -20,53 +20,58 @@ from clarray._engine.runtime import profiling
 if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Memory
 
-Mirror = tuple[int, bytes]  # from which byte of the memory on, and what lies there
+CachedBytes = tuple[int, bytes]  # the offset of the first byte in the memory, and the bytes
 
-UPLOADED = 1 << 14  # bytes up to which what has come from the host is kept there too, as long as its array
-_FIRST, _MORE, _MOST = 1 << 12, 16, 1 << 20  # bytes of the first mirror, how many times those of the next, and the most
-_FEW = 16  # bytes of a memory that are not worth keeping: a result of one element
+CACHED_UPLOAD_BYTES = 1 << 14  # uploads up to this size are cached, for as long as their memory lives
+_FIRST_BYTES, _GROWTH, _MAX_BYTES = 1 << 12, 16, 1 << 20  # of the first cache, from one to the next, and at most
+_UNCACHED_BYTES = 16  # memory up to this size is not cached: a result of one element
 
 
-def mirrored(memory: Memory, at: int, dtype: np.dtype) -> Any:
-    """The element at a byte of a memory, as a NumPy scalar; None where the host does not have it."""
-    mirror = memory.mirror
-    if mirror is None or memory.device.closed:  # whose every use raises, and not only those that wait for it
+def cached_element(memory: Memory, offset: int, dtype: np.dtype) -> Any:
+    """Return the element at a byte offset as a NumPy scalar, or None if it is not cached."""
+    cached = memory.mirror
+    if cached is None or memory.device.closed:  # a closed device raises at every use, also at this one
         return None
-    start, data = mirror
-    at -= start
-    if at < 0 or at + dtype.itemsize > len(data):
+    start, data = cached
+    offset -= start
+    if offset < 0 or offset + dtype.itemsize > len(data):
         return None
-    return np.frombuffer(data, dtype, 1, at)[0]
+    return np.frombuffer(data, dtype, 1, offset)[0]
 
 
-def read_element(memory: Memory, at: int, dtype: np.dtype) -> Any:
-    """Read the element at a byte of a memory, as a NumPy scalar; it has been waited for.
+def read_element(memory: Memory, offset: int, dtype: np.dtype) -> Any:
+    """Read the element at a byte offset as a NumPy scalar, and wait for the device if it is not cached.
 
     Raises
     ------
     DeviceLostError
-        The device does nothing any more.
+        The device is lost.
     """
     device = memory.device
-    if device.capabilities.host_memory or memory.shared or memory.nbytes <= _FEW or profiling.state.capture is not None:
-        return device.read_scalar(memory, at, dtype)
+    if (
+        device.capabilities.host_memory
+        or memory.shared
+        or memory.nbytes <= _UNCACHED_BYTES
+        or profiling.state.capture is not None
+    ):
+        return device.read_scalar(memory, offset, dtype)
     with device.lock:
-        found = mirrored(memory, at, dtype)
-        if found is None and memory.mirror is not None:
-            memory.mirror = _around(memory, at, memory.mirror)
-            found = mirrored(memory, at, dtype)
-        if found is None:
-            found = device.read_scalar(memory, at, dtype)
-            memory.mirror = at, b""
-    return found
+        element = cached_element(memory, offset, dtype)
+        if element is None and memory.mirror is not None:
+            memory.mirror = _read_around(memory, offset, memory.mirror)
+            element = cached_element(memory, offset, dtype)
+        if element is None:
+            element = device.read_scalar(memory, offset, dtype)
+            memory.mirror = offset, b""
+    return element
 
 
-def _around(memory: Memory, at: int, before: Mirror) -> Mirror:
-    """What lies around a byte, after an earlier mirror that it was not in."""
-    start, data = before
-    is_next = start + len(data) <= at < start + 2 * len(data)
-    size = min(len(data) * _MORE, _MOST) if data and (is_next or memory.nbytes <= _MOST) else _FIRST
-    start = at // size * size
-    found = np.empty(min(size, memory.nbytes - start), np.uint8)
-    memory.device.read(memory, start, found)
-    return start, found.tobytes()
+def _read_around(memory: Memory, offset: int, previous: CachedBytes) -> CachedBytes:
+    """Read the block of bytes around an offset that the previous cache does not contain."""
+    start, data = previous
+    is_next = start + len(data) <= offset < start + 2 * len(data)
+    size = min(len(data) * _GROWTH, _MAX_BYTES) if data and (is_next or memory.nbytes <= _MAX_BYTES) else _FIRST_BYTES
+    start = offset // size * size
+    block = np.empty(min(size, memory.nbytes - start), np.uint8)
+    memory.device.read(memory, start, block)
+    return start, block.tobytes()

@@ -1,7 +1,7 @@
-"""What is typed to get an OpenCL runtime: the one place that messages have these lines from.
+"""Commands that install an OpenCL runtime, for messages.
 
-docs/how-to/install.md has the same lines in its table, with the versions that were tested; tests/test_packaging.py
-compares them.
+The table in docs/how-to/install.md has the same commands with the tested versions. tests/test_packaging.py compares
+them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ __all__ = ["DRIVERS", "INTEL_CPU", "NVIDIA_ICD", "POCL"]
 POCL = "pip install pocl-binary-distribution"
 INTEL_CPU = "pip install intel-opencl-rt intel-cmplr-lib-rt"
 
-# In a container the driver may be there, and the file that names it not.
+# In a container the driver may exist without the file that names it.
 NVIDIA_ICD = "echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd"
 
-# What a GPU of each maker needs under Linux.
+# By the vendor of the GPU, on Linux.
 DRIVERS = {
     "NVIDIA": f"install NVIDIA's driver; in a container `{NVIDIA_ICD}`",
     "AMD": "install ROCm's OpenCL (`apt-get install rocm-opencl-runtime`), or Mesa's (`apt-get install "

@@ -1,24 +1,24 @@
-"""Ctrl-C may come where Python has called something: what is taken there must be given back all the same.
+"""Acquire a lock so that Ctrl-C at any call leaves no lock held.
 
-``with lock:`` does so by itself, since nothing comes between the lock's taking and the block, and so does a statement
-that calls nothing, in ``finally``. What neither can do is here.
+``with lock:`` needs no help, since no interrupt comes between the acquisition and the block. A statement without calls
+in ``finally`` needs none either. This module has what neither of them can do.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["take_at_once"]
+__all__ = ["try_acquire"]
 
 
-def take_at_once(lock: Any, taken: list[bool]) -> bool:
-    """Take a lock if nobody holds it, and say so.
+def try_acquire(lock: Any, acquired: list[bool]) -> bool:
+    """Acquire a lock without waiting, and return whether that succeeded.
 
     Parameters
     ----------
-    taken : list of bool
-        Where whoever gives the lock back looks whether to: it is told in the same step, so that no interrupt comes
-        between.
+    acquired : list of bool
+        The result is appended here in the same step, so that no interrupt comes between. The caller releases the lock
+        in ``finally`` if True is in the list.
     """
-    taken.extend(map(lock.acquire, (False,)))
-    return taken[-1]
+    acquired.extend(map(lock.acquire, (False,)))
+    return acquired[-1]

@@ -1,4 +1,4 @@
-"""Launches: the hot path. On a CPU a small launch costs about as much as one NumPy operation."""
+"""Launch kernels: the hot path. On a CPU a small launch costs about as much as one NumPy operation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyopencl as cl
 
 from clarray._engine.runtime import preflight
-from clarray._engine.runtime.argument_layout import Taken
-from clarray._engine.runtime.errors import different_devices, is_out_of_memory
+from clarray._engine.runtime.argument_layout import ArgumentLayout
+from clarray._engine.runtime.errors import different_devices_error, is_out_of_memory
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.speedups import core, lend_opencl
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 _enqueue = cl.enqueue_nd_range_kernel
 lend_opencl(cl._cl.__file__, state)
-Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, local, bytes
+LaunchRecord = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, local, bytes
 
 
-# Saving a binary makes PoCL compile the kernels of the program that have not been launched: it is done for what is used
-# again; the rest waits for the end of the process.
+# Saving a binary makes PoCL compile the kernels of the program that have not been launched. So a program is saved early
+# only if a kernel is launched this often. Other programs are saved at the end of the process.
 _LAUNCHES_BEFORE_SAVING = 3
 
-_COMPILING = 0.01  # seconds of work that tell a first launch that compiled from one that loaded what is on disk
+_COMPILE_SECONDS = 0.01  # of processor time: a first launch that takes longer has compiled, and not loaded from disk
 
 
-_SCRATCH_BYTES = 4096  # for what kernels read that have nothing to do
+_SCRATCH_BYTES = 4096  # of the buffer for all arguments of a launch that compiles and does nothing
 
 
 def _enqueue_without_gil(
     commands: cl.CommandQueue, kernel: cl.Kernel, groups: tuple[int, ...], local: tuple[int, ...]
 ) -> None:
-    """Launch while other threads run Python: a first launch takes PoCL as long as a build."""
+    """Launch without holding the GIL: with PoCL a first launch takes as long as a build."""
     enqueue = _opencl_enqueue()
     if enqueue is None:
         _enqueue(commands, kernel, groups, local, None, None, True)
@@ -56,40 +56,40 @@ def _enqueue_without_gil(
 
 @cache
 def _opencl_enqueue() -> Any:
-    """The OpenCL library's function; None where the library is not to be found by way of pyopencl."""
+    """Return the OpenCL library's function, or None if pyopencl's module does not lead to the library."""
     try:
-        found = ctypes.CDLL(cl._cl.__file__).clEnqueueNDRangeKernel
+        function = ctypes.CDLL(cl._cl.__file__).clEnqueueNDRangeKernel
     except (AttributeError, OSError):
         return None
     pointer, number = ctypes.c_void_p, ctypes.c_uint
-    found.argtypes = (pointer, pointer, number, pointer, pointer, pointer, number, pointer, pointer)
-    return found
+    function.argtypes = (pointer, pointer, number, pointer, pointer, pointer, number, pointer, pointer)
+    return function
 
 
 class Invocation(NamedTuple):
-    """A kernel object of OpenCL's, whose arguments belong to the launch that has taken it."""
+    """An OpenCL kernel object for one launch at a time, whose arguments only this launch sets."""
 
     kernel: cl.Kernel
     set_args: Callable[..., None]
 
 
-class Bound:
-    """A kernel compiled for one queue, and the local sizes that need no more attention.
+class BoundKernel:
+    """A kernel compiled for one queue, and the local sizes whose first launches are over.
 
-    A signal handler may launch the same kernel while its thread sets arguments. So each launch takes an `Invocation`
-    of its own and gives it back. The compiled core, which sets arguments and launches in one step, uses `kernel`.
+    A signal handler may launch the same kernel while its thread sets arguments. So each launch acquires an `Invocation`
+    and releases it. The native implementation sets arguments and launches in one step, and uses `kernel`.
 
     Parameters
     ----------
     make : callable
-        Makes a kernel object.
+        Return a new kernel object.
     """
 
     __slots__ = (
         "kernel",
         "_make",
         "_free",
-        "_taken",
+        "_layout",
         "commands",
         "queue",
         "seen",
@@ -104,59 +104,59 @@ class Bound:
     )
 
     def __init__(
-        self, make: Callable[[], cl.Kernel], queue: Queue, stored: bool, folder: str | None, taken: Taken
+        self, make: Callable[[], cl.Kernel], queue: Queue, stored: bool, folder: str | None, layout: ArgumentLayout
     ) -> None:
         kernel = make()
         self.kernel = kernel
         self._make = make
-        self._taken = taken
-        self._free = [] if core is not None else [Invocation(kernel, taken.setter(kernel))]
+        self._layout = layout
+        self._free = [] if core is not None else [Invocation(kernel, layout.setter(kernel))]
         self.commands = queue.commands
         self.queue = queue
         self.seen: set[tuple[int, ...]] = set()
         self.launches: dict[tuple[int, ...], int] = {}
-        self.loaded: set[tuple[int, ...]] = set()  # for which there was machine code on disk
-        self.stored = stored  # its program was made from what is kept on disk
+        self.loaded: set[tuple[int, ...]] = set()  # local sizes whose machine code was on disk
+        self.stored = stored  # whether its program was loaded from the disk cache
         self.folder = folder  # the name of the folder of its program's files
-        # for the compiled core, which sets arguments by their types
+        # for the native implementation, which sets arguments by their types
         self.handle = kernel.int_ptr
         self.queue_handle = queue.commands.int_ptr
-        self.codes = taken.codes
-        self.places = taken.places
+        self.codes = layout.codes
+        self.places = layout.places
 
-    def take(self) -> Invocation:
-        """Take a kernel object that no other launch uses."""
+    def acquire(self) -> Invocation:
+        """Return a kernel object that no other launch uses."""
         try:
             return self._free.pop()
         except IndexError:
             kernel = self._make()
-            return Invocation(kernel, self._taken.setter(kernel))
+            return Invocation(kernel, self._layout.setter(kernel))
 
-    def give_back(self, taken: Invocation) -> None:
-        """Let the next launch have a kernel object."""
-        self._free.append(taken)
+    def release(self, invocation: Invocation) -> None:
+        """Return a kernel object for later launches."""
+        self._free.append(invocation)
 
     @property
     def local_bytes(self) -> int:
-        """Local memory that a work-group needs."""
+        """The local memory that a work-group needs, in bytes."""
         return int(self.kernel.get_work_group_info(cl.kernel_work_group_info.LOCAL_MEM_SIZE, self.queue.device))
 
 
-MOST_QUEUED = 1 << 23  # bytes
+MAX_QUEUED_BYTES = 1 << 23  # bytes
 
 
 def _limit_queue(device: Device, nbytes: int) -> None:
-    """Wait for the queue once launches of many bytes are in it; the lock is held.
+    """Wait for the queue once launches of `MAX_QUEUED_BYTES` are in it. The caller holds the lock.
 
-    A thread that wants a value waits for all of it. A device with memory of its own is not waited for.
+    A thread that reads a value waits for the whole queue. On devices with memory of their own the queue has no limit.
     """
     device.queued += nbytes
-    if device.queued >= MOST_QUEUED and device.capabilities.host_memory:
+    if device.queued >= MAX_QUEUED_BYTES and device.capabilities.host_memory:
         device.finish()
 
 
 class Kernel:
-    """One kernel of a program; made by `Program.kernel`.
+    """A kernel of a program. `Program.kernel` creates it.
 
     Attributes
     ----------
@@ -173,23 +173,24 @@ class Kernel:
         "_main",
         "_inline",
         "_note",
-        "_made",
+        "_code_files",
         "__weakref__",
     )
     arguments: Callable[..., list[Any]]
 
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name
-        self.code: dict[tuple[int, ...], Any] = {}  # by local size, where it may be called
-        self._made: dict[tuple[int, ...], Path] = {}  # files of what will be, when it is launched again
+        # by local size: machine code that the native implementation may call, and files that later launches load
+        self.code: dict[tuple[int, ...], Any] = {}
+        self._code_files: dict[tuple[int, ...], Path] = {}
         self._device = device
         self._program = program
-        self._main: Bound | None = None
-        self._inline: Bound | None = None
+        self._main: BoundKernel | None = None
+        self._inline: BoundKernel | None = None
         self._note = device.recent.append
 
     def unbind(self) -> None:
-        """Have the next launch look whether there still is a device."""
+        """Make the next launch check whether the device is still open."""
         self._main = self._inline = None
         self.code = {}
 
@@ -217,17 +218,17 @@ class Kernel:
         args : sequence
             `Memory.buffer` objects and plain Python numbers, in the kernel's order.
         inline : bool
-            Run on the calling thread where the device can; the kernel has then finished when this
-            returns. Right for small work only.
+            Run on the calling thread if the device can. The kernel has then finished when this method returns. Use this
+            for small work only.
         nbytes : int
             Bytes the kernel reads and writes, for the profile's GB/s.
 
         Raises
         ------
         MemoryError
-            Where the device has no memory for it, after the pool has been emptied.
+            The device has no memory for the launch, even after the pool has been emptied.
         ValueError
-            A buffer is another device's.
+            A buffer belongs to another device.
         """
         device = self._device
         with device.lock:
@@ -255,24 +256,24 @@ class Kernel:
 
     def _enqueue(
         self,
-        bound: Bound,
+        bound: BoundKernel,
         groups: tuple[int, ...],
         local: tuple[int, ...],
         args: Sequence[Any],
         inline: bool,
         enqueue: Callable[..., Any] | None = None,
     ) -> None:
-        """Set the arguments and queue the launch, once more with the pool emptied where memory runs out.
+        """Set the arguments and queue the launch. If memory runs out, empty the pool and try once more.
 
-        From the last look at the device to the launch no Python code runs, so no re-entrant call comes between. The
-        garbage collector would run some as pyopencl reads its arguments.
+        No Python code runs between the last check of the device and the launch, so no re-entrant call comes between.
+        The garbage collector is off, since it would run Python code while pyopencl reads its arguments.
         """
         device = self._device
         enqueue = enqueue or _enqueue
-        taken = bound.take()
-        kernel, commands = taken.kernel, bound.commands
-        taken.set_args(*args)
-        retries = False
+        invocation = bound.acquire()
+        kernel, commands = invocation.kernel, bound.commands
+        invocation.set_args(*args)
+        is_retry = False
         while True:
             if inline or device.called:
                 device.finish()
@@ -282,27 +283,27 @@ class Kernel:
                 continue
             except cl.Error as error:
                 failure = error
-            self._make_room(groups, local, failure, retries)
-            retries = True
-        bound.give_back(taken)
+            self._empty_pool(groups, local, failure, is_retry)
+            is_retry = True
+        bound.release(invocation)
 
-    def _attempt(self, inline: bool, enqueue: Any, *what: Any) -> bool:
-        """Launch, unless there is still something to wait for."""
+    def _attempt(self, inline: bool, enqueue: Any, *launch: Any) -> bool:
+        """Launch and return True, or return False if other work has to finish first."""
         device = self._device
         if device.pending if inline else device.called:
             return False
         if not inline:
             device.pending = True
-        device.begun += 1  # before: an interrupt that comes after the launch finds it counted
-        enqueue(*what, None, None, True)
+        device.begun += 1  # first, so that an interrupt after the launch finds it counted
+        enqueue(*launch, None, None, True)
         return True
 
     def _check_owner(self, args: Sequence[Any]) -> None:
-        """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
+        """Raise if a buffer belongs to another device. Runtimes compute garbage with such buffers, or crash."""
         device = self._device
         for arg in args:
             if type(arg) is cl.Buffer and arg.device is not device:
-                raise different_devices(device, arg.device)
+                raise different_devices_error(device, arg.device)
 
     def _launch_observed(
         self,
@@ -312,7 +313,7 @@ class Kernel:
         inline: bool,
         nbytes: int,
     ) -> None:
-        """Launch for the first time, or under a profile."""
+        """Launch for one of the first times, or under a profile."""
         device = self._device
         bound = self._bind(inline)
         recorded = state.recorder is not None
@@ -322,43 +323,44 @@ class Kernel:
         first = local not in bound.launches
         if first:
             device.backend.require_files()
-        untried = first and bound.stored
+        is_untested = first and bound.stored
         compiles = first and device.backend.compiles_at_launch and not bound.stored
-        worked = time.process_time() if untried else 0.0
-        around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
-        with self._first_launch(bound, local, bound.commands) if first else nullcontext(), around:
+        processor_start = time.process_time() if is_untested else 0.0
+        guard = self._program.quarantined(bound.queue) if is_untested else nullcontext()
+        shown = compiling(self.name) if compiles else nullcontext()
+        with self._first_launch(bound, local, bound.commands) if first else nullcontext(), guard, shown:
             enqueue = on_large_stack(_enqueue) if first else _enqueue  # PoCL compiles at the first launch
             self._enqueue(bound, groups, local, args, bound.queue is device.inline, enqueue)
-            if untried and device.capabilities.host_memory:
-                bound.commands.finish()  # a crash of the process is this launch's
+            if is_untested and device.capabilities.host_memory:
+                bound.commands.finish()  # while the binary is quarantined, in case the kernel crashes the process
         if recorded:
             bound.commands.finish()
             record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
         if first and device.backend.compiles_at_launch:
-            self._note_code(bound, local, bound.commands)
+            self._record_code_file(bound, local, bound.commands)
         if local not in bound.seen:
-            self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
+            self._count_launch(bound, local, is_untested and time.process_time() - processor_start < _COMPILE_SECONDS)
 
-    def _count(self, bound: Bound, local: tuple[int, ...], was_there: bool) -> None:
-        """See to it that what this launch compiled is kept on disk; not what `was_there`."""
+    def _count_launch(self, bound: BoundKernel, local: tuple[int, ...], was_on_disk: bool) -> None:
+        """Count a launch, and save the program once its kernels are compiled, unless the machine code `was_on_disk`."""
         launches = bound.launches[local] = bound.launches.get(local, 0) + 1
         if not self._device.backend.compiles_at_launch:
             bound.seen.add(local)
         elif launches == 1:
-            if was_there:
+            if was_on_disk:
                 bound.loaded.add(local)
             else:
-                self._program.save_after(self.name, bound.queue)
+                self._program.save_when_all_launched(self.name, bound.queue)
         elif local in bound.loaded:
-            self._see(bound, local)
+            self._finish_warmup(bound, local)
         elif launches == _LAUNCHES_BEFORE_SAVING:
-            self._see(bound, local)
+            self._finish_warmup(bound, local)
             bound.commands.finish()
             self._program.save(bound.queue)
 
     @contextmanager
-    def _first_launch(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> Iterator[None]:
-        """Check what PoCL's compiler needs for a block that launches, and wait until it has compiled."""
+    def _first_launch(self, bound: BoundKernel, local: tuple[int, ...], commands: cl.CommandQueue) -> Iterator[None]:
+        """Check the resources for PoCL's compiler before a block that launches, and wait until it has compiled."""
         if not self._device.backend.compiles_at_launch:
             yield
             return
@@ -367,27 +369,27 @@ class Kernel:
             yield
             commands.finish()
 
-    def _note_code(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> None:
-        """Wait for a first launch by PoCL, and note the file of the machine code that PoCL has made for it."""
+    def _record_code_file(self, bound: BoundKernel, local: tuple[int, ...], commands: cl.CommandQueue) -> None:
+        """Wait for a first launch by PoCL, and record the file of the machine code that PoCL has made for it."""
         commands.finish()
         file = self._device.backend.code_file(bound.folder, self.name, local)
         if file is not None and self._device.capabilities.calls_code:
-            self._made.setdefault(local, file)
+            self._code_files.setdefault(local, file)
 
-    def _see(self, bound: Bound, local: tuple[int, ...]) -> None:
-        """Note that such launches need no more attention: they are the core's, if it can call their machine code.
+    def _finish_warmup(self, bound: BoundKernel, local: tuple[int, ...]) -> None:
+        """Note that the first launches are over, and load the machine code if the native implementation can call it.
 
-        A kernel that is launched once is not loaded for that: PoCL closes what it has not launched for a while.
+        A kernel that is launched once is not loaded, since PoCL closes files that have not been launched for a while.
         """
         bound.seen.add(local)
-        file = self._made.pop(local, None)
-        if file is not None and local not in self.code and not bound.local_bytes:  # PoCL gives kernels local memory
-            found = self._device.backend.load(file, self.name, bound.codes, bound.places)
-            if found is not None:
-                self.code[local] = found
+        file = self._code_files.pop(local, None)
+        if file is not None and local not in self.code and not bound.local_bytes:  # only PoCL can allocate local memory
+            code = self._device.backend.load(file, self.name, bound.codes, bound.places)
+            if code is not None:
+                self.code[local] = code
 
-    def _bind(self, inline: bool) -> Bound:
-        """Give the kernel of one queue, compiled now if this is its first use."""
+    def _bind(self, inline: bool) -> BoundKernel:
+        """Return the kernel for one queue, and compile it at the first use."""
         bound = self._inline if inline else self._main
         if bound is None:
             self._device.check_open()
@@ -399,42 +401,42 @@ class Kernel:
         return bound
 
     def _queue(self, inline: bool) -> Queue:
-        """The queue that such launches go to."""
+        """Return the queue of inline or other launches."""
         device = self._device
         return device.inline if inline and device.inline is not None else device.main
 
-    def compile_apart(
+    def compile_without_lock(
         self, groups: tuple[int, ...], local: tuple[int, ...], args: Sequence[Any], inline: bool
-    ) -> Bound:
-        """Compile for one queue, in a thread that holds no lock, by a launch with nothing to do: `compile_beside`."""
+    ) -> BoundKernel:
+        """Compile for one queue by a launch that does nothing, in a thread that holds no lock of the device."""
         device = self._device
         queue = self._queue(inline)
-        bound = self._program.bind(self.name, queue, apart=True)
-        nothing = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, _SCRATCH_BYTES)
+        bound = self._program.bind(self.name, queue, in_background=True)
+        scratch = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, _SCRATCH_BYTES)
         commands = cl.CommandQueue(device.context, queue.device)
         device.backend.require_files()
-        taken = bound.take()
-        taken.set_args(*[nothing if arg is None else arg for arg in args])
+        invocation = bound.acquire()
+        invocation.set_args(*[scratch if arg is None else arg for arg in args])
         with (
             self._first_launch(bound, local, commands),
-            self._program.on_trial(queue) if bound.stored else nullcontext(),
+            self._program.quarantined(queue) if bound.stored else nullcontext(),
         ):
-            _enqueue_without_gil(commands, taken.kernel, groups, local)
+            _enqueue_without_gil(commands, invocation.kernel, groups, local)
             commands.finish()
         if device.backend.compiles_at_launch:
-            self._note_code(bound, local, commands)
+            self._record_code_file(bound, local, commands)
             if not bound.stored:
                 self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING
-        self._see(bound, local)
+        self._finish_warmup(bound, local)
         return bound
 
     def is_stored(self, inline: bool) -> bool:
-        """Whether it is on disk for one queue, or there already, so that its first launch does not compile it."""
+        """Return whether the program for one queue is in memory or on disk, so that a first launch compiles nothing."""
         return self._program.is_stored(self._queue(inline))
 
-    def use(self, bound: Bound) -> None:
-        """Use what has been compiled apart, unless it has been compiled here meanwhile."""
+    def adopt(self, bound: BoundKernel) -> None:
+        """Use a kernel that was compiled in the background, unless another thread has compiled it meanwhile."""
         device = self._device
         with device.lock:
             if bound.queue is device.inline:
@@ -442,14 +444,14 @@ class Kernel:
             else:
                 self._main = self._main or bound
 
-    def _make_room(self, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error, has_been_made: bool) -> None:
-        """Empty the pool after a launch has found no memory, so that it can be tried again; raise anything else."""
+    def _empty_pool(self, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error, is_retry: bool) -> None:
+        """Empty the pool if a launch has failed for lack of memory. Raise if it was a retry, or for other errors."""
         device = self._device
         device.check_alive(error)
         if not is_out_of_memory(error):
             raise RuntimeError(
                 f"{device} refused to launch {self.name} with {groups} groups of {local}: {error}"
             ) from error
-        if has_been_made:
-            raise device.pool.exhausted() from error
+        if is_retry:
+            raise device.pool.allocation_error() from error
         device.pool.empty()

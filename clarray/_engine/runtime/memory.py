@@ -1,7 +1,7 @@
-"""Device memory: the handle of a block, which returns it to its pool when dropped, and memory that is the user's.
+"""Device memory: handles that return their block to the pool when dropped, and memory that belongs to the user.
 
-Taking and returning a block are single list operations, so they need no lock and may happen in any
-thread, the garbage collector's included.
+Taking and returning a block are single list operations. They need no lock, and may happen in any thread and inside the
+garbage collector.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from clarray._engine.speedups import accelerated
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
-    from clarray._engine.runtime.host_read_cache import Mirror
+    from clarray._engine.runtime.host_read_cache import CachedBytes
 
-SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
-FINE = 2048  # up to here every multiple of that is a size
-CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
+SMALLEST_BLOCK = 128  # bytes, and the alignment: a vector of 16 doubles, and Intel's threshold for zero-copy
+FINE_LIMIT = 2048  # bytes, up to which every multiple of `SMALLEST_BLOCK` is a size class
+CHECKED_BYTES = 64 << 20  # from this size on a new block is checked against the available memory
 FLAGS = cl.mem_flags.READ_WRITE
 
 
 def size_class(nbytes: int) -> int:
-    """Round up to a multiple of the smallest block, and to one of eight sizes per power of two.
+    """Round up to a multiple of the smallest block, and above `FINE_LIMIT` to one of eight sizes per power of two.
 
     Examples
     --------
     >>> size_class(0), size_class(129), size_class(5000)
     (128, 256, 5120)
     """
-    if nbytes <= FINE:
-        return (nbytes + SMALLEST - 1) & -SMALLEST or SMALLEST
+    if nbytes <= FINE_LIMIT:
+        return (nbytes + SMALLEST_BLOCK - 1) & -SMALLEST_BLOCK or SMALLEST_BLOCK
     step = 1 << ((nbytes - 1).bit_length() - 4)
     return -(-nbytes // step) * step
 
 
-def own(device: Device, buffer: cl.Buffer) -> cl.Buffer:
-    """Mark a buffer with its device: launches look at it, in a process that has opened several."""
-    buffer.start = 0  # of its bytes in host memory: its block says where
+def tag_with_device(device: Device, buffer: cl.Buffer) -> cl.Buffer:
+    """Set the device of a buffer. Launches check it in a process that has opened several devices."""
+    buffer.start = 0  # the address in host memory, which `Block` sets
     buffer.device = device
     return buffer
 
 
 class Block:
-    """One allocation: a buffer, its size, the host bytes under it, and the list it returns to."""
+    """An allocation: a buffer, its size, its host bytes if it works in host memory, and its free list."""
 
     __slots__ = ("buffer", "handle", "size", "host", "home", "typed", "start")
 
@@ -57,20 +57,20 @@ class Block:
         self.size = size
         self.host = host
         self.home = home
-        self.start = buffer.start = 0 if host is None else host.ctypes.data  # of the host bytes
-        self.typed: dict[str, np.ndarray] = {}  # the host bytes as elements of a dtype, by its character
+        self.start = buffer.start = 0 if host is None else host.ctypes.data  # the address of the host bytes
+        self.typed: dict[str, np.ndarray] = {}  # views of the host bytes by the character of a dtype
 
 
-# The default is bound early: while Python shuts down, names of the module are gone.
+# The default of `large` is bound early, since names of the module are gone while Python shuts down.
 @accelerated
-def give_back(memory: Memory, large: int = CHECKED) -> None:
-    """Return a memory's block to the pool, as the last reference to the memory is dropped."""
+def give_back(memory: Memory, large: int = CHECKED_BYTES) -> None:
+    """Return the block of a memory to the pool. This is the finalizer of `Memory`."""
     try:
         block = memory._block
-    except AttributeError:  # an interrupt has come before there was one
+    except AttributeError:  # an interrupt came before the block was set
         return
     if block.home is None:
-        memory.device.let_go(block, memory._keep)
+        memory.device.release_foreign(block, memory._keep)
     else:
         block.home.append(block)
         if block.size >= large:
@@ -78,32 +78,32 @@ def give_back(memory: Memory, large: int = CHECKED) -> None:
 
 
 class Memory:
-    """A piece of a device's memory; dropping the last reference returns it to the pool.
+    """A range of device memory, which returns to the pool when its last reference is dropped.
 
     Attributes
     ----------
     buffer : pyopencl.Buffer
-        What kernels are given.
+        The argument of kernels.
     handle : int
-        The same, as OpenCL knows it.
+        OpenCL's handle of the buffer.
     nbytes : int
-        Bytes asked for; the buffer may be longer.
+        The requested bytes. The buffer may be longer.
     device : Device
-        Whose memory it is.
+        The device that owns the memory.
     shared : bool
-        The memory is the user's: a later write to it must not change an earlier result.
+        Whether the memory belongs to the user: a later write to it must not change an earlier result.
     writeable : bool
-        False where the user's array is read-only.
+        False if the user's array is read-only.
     readers : list
-        For the layer above: weak references of pending expressions that read this memory.
+        Weak references to pending expressions that read this memory, kept by the layer above.
     views : list of weakref, or None
-        For the layer above: what looks at this memory, but for what it was made for; dead ones included.
+        Weak references to the views of this memory, kept by the layer above. Dead references may be among them.
     facts : dict or None
-        For the layer above: what is known of the values here.
+        Recorded facts about the values, kept by the layer above.
     mirror : tuple of int and bytes, or None
-        What the host keeps of the bytes, see `runtime.host_read_cache`.
+        Bytes cached on the host, see `runtime.host_read_cache`.
     cost : int
-        1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
+        The cost of keeping the memory alive: 1 for small memory, up to 65 for all of the device's memory.
     """
 
     __slots__ = (
@@ -133,13 +133,13 @@ class Memory:
         self.readers: list[Any] = []
         self.views: Any = None
         self.facts: dict[Any, Any] | None = None
-        self.mirror: Mirror | None = None
+        self.mirror: CachedBytes | None = None
         self.cost = cost
         self._block = block
         self._keep: Any = None
 
     def forget(self) -> None:
-        """Know nothing of the values any more: whoever writes to the memory says so, when the write begins."""
+        """Drop recorded facts and cached bytes of the values. Call this when a write to the memory begins."""
         self.facts = self.mirror = None
         capture = profiling.state.capture
         if capture is not None:
@@ -149,7 +149,7 @@ class Memory:
     def host(self) -> np.ndarray | None:
         """The bytes as a uint8 array on devices that work in host memory, else None.
 
-        Call `Device.synchronize` first. The array keeps this memory from being reused.
+        Call `Device.synchronize` first. The array keeps the memory alive.
         """
         if self._block.host is None:
             return None
@@ -158,7 +158,7 @@ class Memory:
 
     @property
     def bytes(self) -> np.ndarray:
-        """The block's bytes in host memory; unlike `host`, nothing here keeps the block."""
+        """The block's bytes in host memory. Unlike `host`, the array does not keep the block alive."""
         host = self._block.host
         if host is None:
             raise RuntimeError(f"{self.device} does not work in host memory")
@@ -166,26 +166,26 @@ class Memory:
         return host
 
     def elements(self, dtype: np.dtype) -> np.ndarray | None:
-        """The block's bytes in host memory as elements of a dtype, else None; nothing here keeps the block."""
+        """Return the host bytes of the block as elements of a dtype, else None. The array does not own the block."""
         block = self._block
-        found = block.typed.get(dtype.char)
-        if found is None and block.host is not None:
+        elements = block.typed.get(dtype.char)
+        if elements is None and block.host is not None:
             whole = block.host[: block.host.size // dtype.itemsize * dtype.itemsize]
-            found = block.typed[dtype.char] = whole.view(dtype)
-        if found is not None and profiling.state.capture is not None:
+            elements = block.typed[dtype.char] = whole.view(dtype)
+        if elements is not None and profiling.state.capture is not None:
             abort_capture()
-        return found
+        return elements
 
     @property
     def address(self) -> int:
-        """Where the bytes start in host memory; only on devices that work in host memory."""
+        """The host address of the bytes, on devices that work in host memory."""
         return int(self.bytes.__array_interface__["data"][0])
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
         host = self._block.host
         if host is None:
-            raise AttributeError("__array_interface__")  # not host memory: NumPy must look elsewhere
+            raise AttributeError("__array_interface__")  # not host memory, so that NumPy tries other protocols
         interface: dict[str, Any] = host.__array_interface__
         return {
             "data": (interface["data"][0], not self.writeable),
@@ -202,10 +202,10 @@ class Memory:
 
 
 class _Extent:
-    """Host bytes by address, for NumPy; writable whatever the array they came from allows.
+    """Host bytes by address, for NumPy. They are writable even if the user's array is not.
 
-    Buffers are made READ_WRITE, since one runtime silently copies read-only ones; nothing writes to
-    memory whose `writeable` is False.
+    Buffers are READ_WRITE, since one runtime silently copies read-only buffers. No kernel writes to memory whose
+    `writeable` is False.
     """
 
     __slots__ = ("__array_interface__", "owner")
@@ -221,54 +221,54 @@ class _Extent:
 
 
 def wrap(device: Device, array: np.ndarray) -> Memory:
-    """Make the bytes of an array the memory of a device, from the aligned address before its lowest element on.
+    """Wrap the bytes of an array as memory of a device, from the aligned address before its lowest element on.
 
-    Kernels take the offset of an element for its alignment, and compilers emit stores that fault on memory that is not
-    aligned so. NumPy aligns memory to 16 bytes, and a slice or a foreign buffer begins anywhere.
+    Kernels derive the alignment of an element from its offset, and compilers emit stores that fault on misaligned
+    memory. NumPy aligns memory to 16 bytes only, and a slice or a foreign buffer may begin at any byte.
     """
     if not array.nbytes:
-        one = np.zeros(1, np.uint8)
-        return _foreign(device, over(device, one), 0, one, array.flags.writeable, array)
+        placeholder = np.zeros(1, np.uint8)
+        return _unpooled_memory(device, buffer_over(device, placeholder), 0, placeholder, array.flags.writeable, array)
     host = _from_aligned(*np.lib.array_utils.byte_bounds(array), array)
-    return _foreign(device, over(device, host), host.size, host, array.flags.writeable, array)
+    return _unpooled_memory(device, buffer_over(device, host), host.size, host, array.flags.writeable, array)
 
 
 def _from_aligned(low: int, high: int, owner: object) -> np.ndarray:
-    """Return the bytes between two addresses, and up to 127 unused ones before, which lie in the same page."""
-    start = low - low % SMALLEST
+    """Return the bytes between two addresses, and up to 127 unused bytes before them, which are in the same page."""
+    start = low - low % SMALLEST_BLOCK
     return np.asarray(_Extent(start, high - start, owner))
 
 
-def over(device: Device, host: np.ndarray) -> cl.Buffer:
+def buffer_over(device: Device, host: np.ndarray) -> cl.Buffer:
     """Make a buffer over host memory.
 
-    PoCL refuses one that is longer than what it calls its largest allocation, a quarter of the memory or less. But it
-    gives kernels the address as it is, whatever the buffer's length, and nothing else here looks at the buffer: what
-    lies behind its end is the same memory. So there it ends earlier than the memory.
+    PoCL refuses buffers above its largest allocation, which is a quarter of the memory or less. But it passes the host
+    address to kernels whatever the buffer's length, and clarray uses the buffer in no other way. So with PoCL the
+    buffer may end earlier than the memory.
     """
     size = host.size
-    if device.backend.takes_longer_memory and size > device.pool.largest:
-        size = device.pool.largest
-    return own(device, cl.Buffer(device.context, FLAGS | cl.mem_flags.USE_HOST_PTR, size, host))
+    if device.backend.accepts_short_buffers and size > device.pool.max_alloc_bytes:
+        size = device.pool.max_alloc_bytes
+    return tag_with_device(device, cl.Buffer(device.context, FLAGS | cl.mem_flags.USE_HOST_PTR, size, host))
 
 
 def adopt(device: Device, buffer: cl.Buffer) -> Memory:
-    """Make someone else's buffer, of the same context, the memory of a device."""
+    """Wrap a foreign buffer of the same context as memory of a device."""
     host = None
-    if device.capabilities.host_memory:  # mapping tells where the bytes are; they stay there
+    if device.capabilities.host_memory:  # mapping returns the address of the bytes and does not move them
         both = cl.map_flags.READ | cl.map_flags.WRITE
         shape = (buffer.size,)
         mapped, _ = cl.enqueue_map_buffer(device.main.commands, buffer, both, 0, shape, np.dtype(np.uint8))
         start = mapped.ctypes.data
         host = _from_aligned(start, start + buffer.size, buffer)
         mapped.base.release(device.main.commands)
-        if host.size > buffer.size:  # theirs begins in the middle: it is over memory that is not aligned
-            return _foreign(device, over(device, host), host.size, host, True, buffer)
-    ours = own(device, cl.Buffer.from_int_ptr(buffer.int_ptr, True))
-    return _foreign(device, ours, buffer.size, host, True, buffer)
+        if host.size > buffer.size:  # the foreign buffer is over misaligned memory
+            return _unpooled_memory(device, buffer_over(device, host), host.size, host, True, buffer)
+    ours = tag_with_device(device, cl.Buffer.from_int_ptr(buffer.int_ptr, True))
+    return _unpooled_memory(device, ours, buffer.size, host, True, buffer)
 
 
-def _foreign(
+def _unpooled_memory(
     device: Device,
     buffer: cl.Buffer,
     nbytes: int,
@@ -276,9 +276,9 @@ def _foreign(
     writeable: bool,
     owner: object,
 ) -> Memory:
-    """Make memory that never enters the pool."""
+    """Make memory that never returns to the pool."""
     block = Block(buffer, nbytes, host, None)
-    device.take_in(block)
+    device.retain_foreign(block)
     memory = Memory(device, block, nbytes, device.pool.cost(nbytes))
     memory.shared = True
     memory.writeable = writeable

@@ -1,9 +1,10 @@
-"""What this process takes of a memory, and how much of it it may take.
+"""The memory limit of this process, and the bytes that its pools have reserved of each memory.
 
     CLARRAY_MEMORY_LIMIT, set_memory_limit -> bytes or a share --+
-    pools of one memory -> bytes of all their blocks ------------+-> Account.take: yes or no
+    pools of one memory -> bytes of all their blocks ------------+-> MemoryBudget.reserve: yes or no
 
-The host's memory is one for all devices that work in it; each other device has its own, whatever contexts use it.
+All devices that work in host memory share one budget. Each other device has a budget of its own, which all contexts of
+the device share.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ _AMOUNT = r"(?i)([0-9.]+(?:e[0-9]+)?)\s*(?:(%)|([kmgt]i?|)b?)"
 
 @dataclass(frozen=True)
 class Limit:
-    """How much of a memory may be taken: a number of bytes, or a share of it, from 0 to 1."""
+    """A limit on memory: a number of bytes, or a share of the total from 0 to 1."""
 
     nbytes: int = 0
     share: float = 0.0
 
-    def of(self, total: int) -> int:
-        """The bytes of a memory of this size."""
+    def in_bytes(self, total: int) -> int:
+        """Return the limit in bytes for a memory of `total` bytes."""
         return int(self.share * total) if self.share else self.nbytes
 
     @property
-    def value(self) -> int | str:
-        """What the user has said: bytes, or a percentage."""
+    def setting(self) -> int | str:
+        """The limit as users write it: bytes, or a percentage."""
         return f"{100 * self.share:g}%" if self.share else self.nbytes
 
 
 def read_limit(value: Any) -> Limit | None:
-    """Understand a limit as users write it.
+    """Parse a limit as users write it.
 
     Parameters
     ----------
@@ -56,13 +57,13 @@ def read_limit(value: Any) -> Limit | None:
 
     Examples
     --------
-    >>> read_limit("1.5 KiB"), read_limit("2k").nbytes, read_limit("25%").of(1000)
+    >>> read_limit("1.5 KiB"), read_limit("2k").nbytes, read_limit("25%").in_bytes(1000)
     (Limit(nbytes=1536, share=0.0), 2000, 250)
     """
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        found = Limit(index(value))
+        limit = Limit(index(value))
     else:
         match = re.fullmatch(_AMOUNT, value.strip())
         try:
@@ -70,50 +71,52 @@ def read_limit(value: Any) -> Limit | None:
         except ValueError:
             number = 0.0
         if match and match[2]:
-            found = Limit(share=number / 100 if number <= 100 else 0.0)
+            limit = Limit(share=number / 100 if number <= 100 else 0.0)
         else:
-            found = Limit(int(number * _UNITS[match[3].lower()]) if match else 0)
-    if found.nbytes <= 0 and not found.share:
+            limit = Limit(int(number * _UNITS[match[3].lower()]) if match else 0)
+    if limit.nbytes <= 0 and not limit.share:
         raise ValueError(
             f'a memory limit is a number of bytes, with a unit or not ("1.5GiB", "800MB"), or a percentage ("50%"), '
             f"not {value!r}; None for no limit"
         )
-    return found
+    return limit
 
 
 @cache
-def _of_environment() -> Limit | None:
+def _environment_limit() -> Limit | None:
     try:
         return read_limit(os.environ.get(_VARIABLE, "").strip())
     except ValueError as error:
         raise ValueError(f"{_VARIABLE}: {error}") from None
 
 
-_chosen: list[Limit | None] = []  # what has been set in place of the environment's
+_override: list[Limit | None] = []  # empty, or the limit that `set_memory_limit` has set
 
 
 def memory_limit() -> Limit | None:
-    """Give what is in force in this process, for each memory."""
-    return _chosen[0] if _chosen else _of_environment()
+    """Return the limit in force, which holds for each memory. None is no limit."""
+    return _override[0] if _override else _environment_limit()
 
 
 def set_memory_limit(value: Any) -> None:
-    """Have this process take no more of each memory; what is taken beyond that and waits for reuse is given back."""
-    _chosen[:] = [read_limit(value)]
-    for account in list(_accounts.values()):
-        account.shrink()
+    """Set the limit for each memory, and release free blocks beyond the limit."""
+    _override[:] = [read_limit(value)]
+    for budget in list(_budgets.values()):
+        budget.shrink()
 
 
-class Account:
-    """One memory: what the pools of this process have taken of it.
+class MemoryBudget:
+    """The bytes of one memory that the pools of this process have reserved.
 
     Parameters
     ----------
     total : int
-        Its size.
+        The size of the memory.
 
-    There is no lock: what a pool has taken changes in one step, in which nothing is called, after a look at whether
-    another change has come between.
+    Notes
+    -----
+    There is no lock. `reserve` and `release` change the counts in one step without calls, after a check that no other
+    change has come between.
     """
 
     def __init__(self, total: int) -> None:
@@ -121,30 +124,30 @@ class Account:
         self._changes = 0
         self._pools: list[weakref.ref[Pool]] = []
 
-    def open(self, pool: Pool) -> None:
-        """Count what a pool takes; nothing any more once the pool is gone, and its blocks with it."""
+    def add_pool(self, pool: Pool) -> None:
+        """Count the bytes of a pool for as long as the pool lives."""
         self._pools.append(weakref.ref(pool))
 
     @property
-    def most(self) -> int:
-        """What may be taken."""
+    def max_bytes(self) -> int:
+        """The most bytes that the pools may reserve."""
         limit = memory_limit()
-        return self.total if limit is None else min(limit.of(self.total), self.total)
+        return self.total if limit is None else min(limit.in_bytes(self.total), self.total)
 
     @property
-    def taken(self) -> int:
-        """What the blocks of all pools take, in use or not."""
+    def reserved(self) -> int:
+        """The bytes of all blocks of all pools, in use or free."""
         return sum([pool.reserved for pool in self.pools()])
 
     def pools(self) -> list[Pool]:
-        """Those that take of this memory."""
-        return [pool for each in list(self._pools) if (pool := each()) is not None]
+        """Return the pools that allocate from this memory."""
+        return [pool for ref in list(self._pools) if (pool := ref()) is not None]
 
-    def take(self, pool: Pool, size: int) -> bool:
-        """Whether a pool may take so much more; it is noted as taken."""
+    def reserve(self, pool: Pool, size: int) -> bool:
+        """Reserve `size` more bytes for a pool, or return False if that exceeds the limit."""
         while True:
             before = self._changes
-            if self.taken + size > self.most:
+            if self.reserved + size > self.max_bytes:
                 return False
             if self._changes == before:
                 self._changes += 1
@@ -153,36 +156,36 @@ class Account:
                     pool.peak = pool.reserved
                 return True
 
-    def give(self, pool: Pool, size: int) -> None:
-        """Note that a pool has given something back."""
+    def release(self, pool: Pool, size: int) -> None:
+        """Subtract the bytes that a pool has released."""
         self._changes += 1
         pool.reserved -= size
 
     def shrink(self) -> None:
-        """Have pools give back what waits for reuse, as far as more is taken than may be."""
+        """Release free blocks of the pools until the reserved bytes are within the limit."""
         for pool in self.pools():
-            beyond = self.taken - self.most
-            if beyond > 0:
-                pool.release(max(pool.free_bytes() - beyond, 0))
+            excess = self.reserved - self.max_bytes
+            if excess > 0:
+                pool.release(max(pool.free_bytes() - excess, 0))
 
 
-def account_of(device: cl.Device, host_memory: bool, total: int) -> Account:
-    """Give the account of a device's memory."""
+def find_budget(device: cl.Device, host_memory: bool, total: int) -> MemoryBudget:
+    """Return the budget of a device's memory."""
     key = _HOST if host_memory else device.int_ptr
-    return _accounts.setdefault(key, Account(total))
+    return _budgets.setdefault(key, MemoryBudget(total))
 
 
 def host_pools() -> list[Pool]:
-    """Return the pools that take host memory."""
-    account = _accounts.get(_HOST)
-    return [] if account is None else account.pools()
+    """Return the pools that allocate from host memory."""
+    budget = _budgets.get(_HOST)
+    return [] if budget is None else budget.pools()
 
 
-_HOST = 0  # the key of the host's memory
-_accounts: dict[int, Account] = {}
+_HOST = 0  # the key of host memory
+_budgets: dict[int, MemoryBudget] = {}
 
 
 @after_fork_in_child
-def _forget() -> None:
-    """Count anew: none of the parent's devices can be used, and a lock of theirs may be held by a thread of its."""
-    _accounts.clear()
+def _drop_budgets() -> None:
+    """Start with no budgets: the parent's devices cannot be used, and one of its threads may hold a device's lock."""
+    _budgets.clear()

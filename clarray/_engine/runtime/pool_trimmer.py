@@ -1,13 +1,13 @@
-"""A thread that gives back what pools keep in vain, so that processes on one machine do not starve each other.
+"""A background thread that releases the free blocks of pools, so that other processes can use the memory.
 
-    once a second, for each pool that has taken more than a little
-        host memory is short, or another process has asked
-        for memory of that kind                            -> nothing is kept
-        nothing has been taken or returned for a while     -> a little is kept
-        a device is at work                                -> the next time
+    once a second, for each pool that has reserved more than `NEGLIGIBLE_BYTES`
+        host memory is short, or another process has requested
+        memory of that kind                                    -> release all free blocks
+        no block was taken or returned for `_IDLE_ROUNDS`      -> release all but `NEGLIGIBLE_BYTES`
+        the device is busy                                     -> try again in the next round
 
-A process that does nothing makes no call in which it could notice that others need its memory; hence a thread. It runs
-while more than a little is taken, and takes no lock that somebody else holds.
+An idle process makes no call in which it could notice that other processes need its memory, so a thread is needed. It
+runs while a pool has reserved more than `NEGLIGIBLE_BYTES`, and never waits for a lock of a device.
 """
 
 from __future__ import annotations
@@ -20,108 +20,121 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.forking import after_fork_in_child
-from clarray._engine.runtime.host_memory import available_host_bytes, is_short, total_host_bytes
-from clarray._engine.runtime.interrupts import take_at_once
+from clarray._engine.runtime.host_memory import available_host_bytes, is_host_memory_short, total_host_bytes
+from clarray._engine.runtime.interrupts import try_acquire
 from clarray._engine.runtime.private_files import PrivateFolder
 from clarray._engine.threads import start
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.pool import Pool
 
-FEW = 64 << 20  # bytes that are not worth a thread
-SECONDS = 1.0
-_STILL = 10  # rounds in which nothing moves until it is given back: taking 1 GiB anew costs 0.1 to 0.2 s
+NEGLIGIBLE_BYTES = 64 << 20  # pools up to this size need no thread
+INTERVAL_SECONDS = 1.0
+_IDLE_ROUNDS = 10  # rounds without a change until free blocks are released: allocating 1 GiB costs 0.1 to 0.2 s
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
-_lock = threading.Lock()  # of the set and the thread
+_lock = threading.Lock()  # protects `_pools` and `_thread`
 _thread: threading.Thread | None = None
-_ended = threading.Event()
+_exiting = threading.Event()
 
 
 def watch(pool: Pool) -> None:
-    """See to it that a pool is looked at; a later call will do where the thread is just starting or ending.
+    """Add a pool to those that the thread trims, and start the thread if it does not run.
 
-    Not for where memory is dropped: that may be in the midst of what starts a thread.
+    If another call is starting or ending the thread, nothing happens: a later call adds the pool. Do not call this
+    while memory is dropped, which may happen inside the code that starts a thread.
     """
     global _thread
     if _thread is not None and pool in _pools:
         return
-    taken: list[bool] = []
+    acquired: list[bool] = []
     try:
-        if not take_at_once(_lock, taken):
+        if not try_acquire(_lock, acquired):
             return
         _pools.add(pool)
         if _thread is None:
-            _thread = threading.Thread(target=_keep_looking, name="clarray memory", daemon=True)
+            _thread = threading.Thread(target=_run, name="clarray memory", daemon=True)
             with contextlib.suppress(RuntimeError):  # the process ends, or has too many threads
                 start(_thread)
                 return
             _thread = None
     finally:
-        if True in taken:
+        if True in acquired:
             _lock.release()
 
 
-def ask_others(pool: Pool) -> None:
-    """Ask the user's other processes, by a file's time, for what they keep: of the host's memory, or of devices'."""
+def request_memory(pool: Pool) -> None:
+    """Ask the user's other processes to release free blocks of the pool's kind of memory, by touching a file."""
     with contextlib.suppress(OSError):
-        _signs().write(_SIGNS[pool.in_host_memory], b"")
+        _request_folder().write(_REQUEST_FILES[pool.in_host_memory], b"")
 
 
-_SIGNS = {True: "host-memory-wanted", False: "device-memory-wanted"}  # by whether the host's memory is wanted
+_REQUEST_FILES = {True: "host-memory-wanted", False: "device-memory-wanted"}  # by `Pool.in_host_memory`
 
 
-def _signs() -> PrivateFolder:
+def _request_folder() -> PrivateFolder:
     return PrivateFolder(cache_folder())
 
 
-def _asked(of_host: bool) -> int:
-    """When a process has last asked."""
+def _last_request(in_host_memory: bool) -> int:
+    """Return the time of the last request in nanoseconds, or 0 if there was none."""
     with contextlib.suppress(OSError):
-        return _signs().status(_SIGNS[of_host]).st_mtime_ns
+        return _request_folder().status(_REQUEST_FILES[in_host_memory]).st_mtime_ns
     return 0
 
 
-Seen = tuple[object, int]  # how a pool was found, and for how many rounds
+PoolRound = tuple[object, int]  # the fingerprint of a pool, and the number of rounds for which it has not changed
 
 
-def _keep_looking() -> None:
-    seen: dict[int, Seen] = {}  # by pool
+def _run() -> None:
+    rounds: dict[int, PoolRound] = {}  # by id of the pool
     total = total_host_bytes()
-    asked = {of_host: _asked(of_host) for of_host in (True, False)}
-    while not _ended.wait(SECONDS):
-        before, asked = asked, {of_host: _asked(of_host) for of_host in asked}
-        wanted = {of_host: asked[of_host] != before[of_host] for of_host in asked}
-        wanted[True] |= is_short(available_host_bytes(), total)
-        seen = _round(wanted, seen)
-        if not seen and _is_over():
+    requests = {in_host_memory: _last_request(in_host_memory) for in_host_memory in (True, False)}
+    while not _exiting.wait(INTERVAL_SECONDS):
+        previous, requests = requests, {in_host_memory: _last_request(in_host_memory) for in_host_memory in requests}
+        is_needed = {
+            in_host_memory: requests[in_host_memory] != previous[in_host_memory] for in_host_memory in requests
+        }
+        is_needed[True] |= is_host_memory_short(available_host_bytes(), total)
+        rounds = _trim_large_pools(is_needed, rounds)
+        if not rounds and _stop_if_unneeded():
             return
 
 
-def _round(wanted: dict[bool, bool], seen: dict[int, Seen]) -> dict[int, Seen]:
-    """Look at all pools that have taken more than a little; no reference to them is kept."""
+def _trim_large_pools(is_needed: dict[bool, bool], rounds: dict[int, PoolRound]) -> dict[int, PoolRound]:
+    """Trim each pool that has reserved more than `NEGLIGIBLE_BYTES`, without holding references to pools.
+
+    Parameters
+    ----------
+    is_needed : dict of bool to bool
+        Whether other processes need memory, by `Pool.in_host_memory`.
+    rounds : dict of int to PoolRound
+        The result of the previous round.
+    """
     with _lock:
         pools = list(_pools)
-    large = [pool for pool in pools if pool.reserved > FEW]
-    return {id(pool): _look_at(pool, wanted[pool.in_host_memory], *seen.get(id(pool), (None, 0))) for pool in large}
+    large = [pool for pool in pools if pool.reserved > NEGLIGIBLE_BYTES]
+    return {
+        id(pool): _trim_pool(pool, is_needed[pool.in_host_memory], *rounds.get(id(pool), (None, 0))) for pool in large
+    }
 
 
-def _look_at(pool: Pool, wanted: bool, before: object, rounds: int) -> Seen:
-    state = pool.state()
-    rounds = rounds + 1 if state == before else 0
-    with contextlib.suppress(Exception):  # a device that is lost says so where it is used
-        if wanted:
+def _trim_pool(pool: Pool, is_needed: bool, previous: object, idle_rounds: int) -> PoolRound:
+    fingerprint = pool.fingerprint()
+    idle_rounds = idle_rounds + 1 if fingerprint == previous else 0
+    with contextlib.suppress(Exception):  # the next use of a lost device reports the error
+        if is_needed:
             pool.release_unless_busy(0)
-        elif rounds >= _STILL:
-            pool.release_unless_busy(FEW)
-    return state, rounds
+        elif idle_rounds >= _IDLE_ROUNDS:
+            pool.release_unless_busy(NEGLIGIBLE_BYTES)
+    return fingerprint, idle_rounds
 
 
-def _is_over() -> bool:
-    """Whether this thread ends: no pool has taken more than a little."""
+def _stop_if_unneeded() -> bool:
+    """Clear the thread's state and return True if no pool has reserved more than `NEGLIGIBLE_BYTES`."""
     global _thread
     with _lock:
-        if any(pool.reserved > FEW for pool in _pools):
+        if any(pool.reserved > NEGLIGIBLE_BYTES for pool in _pools):
             return False
         _pools.clear()
         _thread = None
@@ -129,18 +142,18 @@ def _is_over() -> bool:
 
 
 @atexit.register
-def _end() -> None:
-    """Touch no device any more while the process ends."""
-    _ended.set()
+def _stop_at_exit() -> None:
+    """End the thread, so that no device is used while the process ends."""
+    _exiting.set()
     thread = _thread
     if thread is not None:
-        thread.join(SECONDS)
+        thread.join(INTERVAL_SECONDS)
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
-    """Forget a thread that has stayed in the parent, and pools that cannot be used."""
-    global _lock, _thread, _ended
-    _lock, _ended = threading.Lock(), threading.Event()
+    """Drop the parent's thread, which does not run here, and its pools, which cannot be used."""
+    global _lock, _thread, _exiting
+    _lock, _exiting = threading.Lock(), threading.Event()
     _thread = None
     _pools.clear()

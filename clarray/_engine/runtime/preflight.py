@@ -1,10 +1,10 @@
-"""Checks of the process before a driver is called, since drivers crash, abort or hang where they lack something.
+"""Check the resources of the process before a driver is called: without them drivers crash, abort or hang.
 
     first query of OpenCL       memory and threads for the drivers
     a build, a first launch     memory for the compiler, open files, file sizes, the linker, a process, SIGCHLD
 
-Each check raises a Python exception that names the limit and what to do. Streams 0 to 2 are opened on the null device
-if they are closed: a driver's file in their place takes what other code prints.
+Each check raises a Python exception that names the limit and what to do. Closed standard streams are opened on the
+null device: otherwise a file of the driver gets their descriptor, and receives what other code prints.
 """
 
 from __future__ import annotations
@@ -16,27 +16,36 @@ from collections.abc import Iterator
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends import backend_of
-from clarray._engine.runtime.host_memory import DRIVERS, FIRST, LATER, LOADER, Room, in_units, require_threads, shortage
+from clarray._engine.runtime.backends import find_backend
+from clarray._engine.runtime.host_memory import (
+    BINARY_LOAD_NEED,
+    DRIVERS_NEED,
+    FIRST_KERNEL_NEED,
+    LATER_KERNEL_NEED,
+    MemoryNeed,
+    format_bytes,
+    require_threads,
+    shortage,
+)
 from clarray._engine.runtime.memory_budget import host_pools
 
-_STACK_BYTES = 8 << 20  # PoCL compiles in its threads, whose stacks are as `ulimit -s` says when it is too small
+_STACK_BYTES = 8 << 20  # PoCL compiles in its threads, and `ulimit -s` may set too small a stack
 _ATTRIBUTE_BYTES = 128  # at least the size of pthread_attr_t
 
 
 @contextlib.contextmanager
 def starting_drivers() -> Iterator[None]:
-    """Check memory and threads before the block, which loads the drivers; their threads get stacks of a known size.
+    """Check memory and threads before a block that loads the drivers. Their threads get stacks of a known size.
 
     Raises
     ------
     MemoryError
-        Too little memory is left for the drivers.
+        Too little memory is available for the drivers.
     OSError
         The drivers' threads cannot be started.
     """
     _open_standard_streams()
-    require(DRIVERS, "OpenCL's drivers")
+    require(DRIVERS_NEED, "OpenCL's drivers")
     require_threads((os.cpu_count() or 1) + 2, "OpenCL's drivers")
     previous = _exchange_stack_size(_STACK_BYTES)
     try:
@@ -46,52 +55,53 @@ def starting_drivers() -> Iterator[None]:
             _exchange_stack_size(previous)
 
 
-_warm: set[int] = set()  # devices that a kernel has been compiled for: PoCL loads a library for each of its two
+_warm: set[int] = set()  # devices with a compiled kernel: PoCL loads a library for each of its two devices
 
 
 @contextlib.contextmanager
 def compiling(
     device: cl.Device, loads: bool = False, launches: bool = False, gives_binary: bool = False
 ) -> Iterator[None]:
-    """Check what a device's compiler needs, for a block that may compile, and let it wait for its children.
+    """Check the resources for a device's compiler before a block that may compile, and let it wait for its processes.
 
     Parameters
     ----------
     loads : bool
-        The machine code is on disk: nothing is compiled.
+        Whether the machine code is on disk, so that nothing is compiled.
     launches : bool
-        The block launches a kernel for the first time. PoCL makes the machine code then, not at the build.
+        Whether the block launches a kernel for the first time. PoCL makes the machine code then, not at the build.
     gives_binary : bool
-        The block asks for a program's binary.
+        Whether the block requests a program's binary.
 
     Raises
     ------
     MemoryError
-        Too little memory is left.
+        Too little memory is available.
     OSError
         Too few descriptors, files too small, no linker, or no further process.
     """
-    backend = backend_of(device)
+    backend = find_backend(device)
     _open_standard_streams()
-    room = LOADER if loads else LATER if device.int_ptr in _warm else FIRST
-    require((backend.binary_room() if gives_binary else None) or room, "OpenCL's compiler")
+    need = BINARY_LOAD_NEED if loads else LATER_KERNEL_NEED if device.int_ptr in _warm else FIRST_KERNEL_NEED
+    require((backend.binary_need() if gives_binary else None) or need, "OpenCL's compiler")
     backend.require(device, loads)
-    with backend.children_waited_for():
+    with backend.wait_for_children():
         yield
     if not loads and (launches or not backend.compiles_at_launch):
         _warm.add(device.int_ptr)
 
 
-def require(room: Room, what: str) -> None:
-    """Raise MemoryError if less memory is left than something needs, after free blocks have been given back."""
-    short = shortage(room)
+def require(need: MemoryNeed, what: str) -> None:
+    """Raise MemoryError if less memory is available than needed, even after free blocks have been released."""
+    short = shortage(need)
     if short is not None:
         for pool in host_pools():
             pool.release_unless_busy(0)
-        short = shortage(room)
+        short = shortage(need)
     if short is not None:
+        available = format_bytes(max(short.available, 0))
         raise MemoryError(
-            f"{what} may need {in_units(short.needed)}, and {short.limit} leaves {in_units(max(short.left, 0))}: "
+            f"{what} may need {format_bytes(short.needed)}, and {short.limit} leaves {available}: "
             "raise that limit, drop arrays, or run this once in a process with more memory, which keeps the compiled "
             "kernels on disk"
         )
@@ -112,7 +122,7 @@ def _open_standard_streams() -> None:
 
 
 def _exchange_stack_size(nbytes: int) -> int:
-    """Set the stack size of threads that C libraries start, and return the size before; 0 if it cannot be set."""
+    """Set the stack size of threads that C libraries start. Return the previous size, or 0 if it cannot be set."""
     try:
         library = ctypes.CDLL(None)
         get, set_ = library.pthread_getattr_default_np, library.pthread_setattr_default_np

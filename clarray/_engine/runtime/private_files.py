@@ -1,17 +1,17 @@
-"""Folders and files that no other user of the machine can write to: everything that clarray keeps on disk is in one.
+"""Folders and files that no other user of the machine can write to. All files of clarray are in private folders.
 
-    path -> each part opened in the one before -> owner and mode of the open descriptor -> folder
-    name -> opened in the folder, no link followed, never waiting -> owner, mode, kind and size -> bytes
+    path -> open each part relative to the one before -> check owner and mode of the descriptor -> folder
+    name -> open in the folder without links and without waiting -> check owner, mode, kind and size -> bytes
 
-A folder is private if it belongs to this user or root and nobody else can write to it, a group's members included. The
-folders above it belong to this user or root, too, and so does a link on the way. Where others can write to one of
-these, they can put another folder in the place of a private one, but not one that is this user's: whoever opens
-files relative to the descriptor is safe from that. What is opened by its path, as an OpenCL runtime does, needs folders
-above that nobody else can write to, or such as /tmp, where nobody can replace the files of others (the sticky bit).
-Access control lists count as far as they show in the mode: they do on Linux, and not on macOS.
+A folder is private if it belongs to this user or root and no other user can write to it, including members of a group.
+The folders above it must belong to this user or root, and so must links on the way. If other users can write to a
+folder above, they can replace the private folder by another one, but not by one that belongs to this user. Opening
+files relative to the descriptor is safe from that. Files that are opened by their path, as an OpenCL runtime does,
+need folders above that no other user can write to, or sticky ones such as /tmp, where users cannot replace each
+other's files. Access control lists count if the mode shows them, which is so on Linux and not on macOS.
 
-Windows opens no file relative to a folder, and its files have no owner here. A user's profile is private there by
-default; folders elsewhere are not checked.
+Windows cannot open files relative to a folder, and has no owners of files in Python. A user's profile is private there
+by default. Other folders are not checked.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # for a FIFO, for a terminal
 _FILE = _NO_LINK | _NO_WAIT | getattr(os, "O_BINARY", 0)
 _FOLDER = _NO_LINK | getattr(os, "O_DIRECTORY", 0)
-_PASSED = _FOLDER | getattr(os, "O_PATH", 0)  # a folder on the way need not be readable
+_PASSED = _FOLDER | getattr(os, "O_PATH", 0)  # folders on the way need not be readable
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_MOST_LINKS = 40
-_USE_SECONDS = 600.0  # a file's last use is known as exactly as this
-_MOST_ENTRIES = 1 << 14  # of a folder that everyone may fill
+_MAX_LINKS = 40
+_USE_SECONDS = 600.0  # the precision of the recorded last use of a file
+_MAX_ENTRIES = 1 << 14  # of a folder that every user may fill
 _PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
 
 Identity = tuple[int, int, int, int]
@@ -50,16 +50,16 @@ Others = Literal["read", "add", "replace"]
 
 
 class NotPrivateError(PermissionError):
-    """Another user can change what a path leads to; `mend` is the command that changes that, or ''."""
+    """Another user can change the target of a path. `fix_command` is the command that prevents it, or ''."""
 
-    def __init__(self, path: str, why: str, mend: str = "") -> None:
+    def __init__(self, path: str, why: str, fix_command: str = "") -> None:
         super().__init__(errno.EACCES, why, path)
-        self.mend = mend
+        self.fix_command = fix_command
 
     def advice(self, variable: str) -> str:
-        """Give what to do about it; an environment variable names another folder."""
+        """Return advice for the user. `variable` is the environment variable that names another folder."""
         other = f"set {variable} to a folder that only you can write to"
-        return f"{self.mend}, or {other}" if self.mend else other
+        return f"{self.fix_command}, or {other}" if self.fix_command else other
 
     def __str__(self) -> str:
         return f"{self.filename} {self.strerror}"
@@ -70,16 +70,16 @@ def _owner(info: os.stat_result) -> int:
 
 
 def check(info: os.stat_result, path: str, others: Others = "read") -> None:
-    """Raise NotPrivateError unless a file or folder is this user's or root's, and others can do no more than this.
+    """Raise NotPrivateError if a file or folder belongs to another user, or others have more than the given rights.
 
     Parameters
     ----------
     info : os.stat_result
-        Of the open descriptor.
+        The status of the open descriptor.
     path : str
-        For the message.
+        The path for the message.
     others : {'read', 'add', 'replace'}
-        Read it at most; make files beside those of others in a folder, too; or replace them as well.
+        The rights of other users: read; or also add files to a folder; or also replace the files of others.
     """
     if not _CHECKED:
         return
@@ -98,19 +98,19 @@ def open_folder(path: Path, make: bool = False, others: Others = "read", above: 
     Parameters
     ----------
     make : bool
-        Make what is missing, for this user alone whatever the umask.
+        Create missing folders, for this user only whatever the umask.
     others, above : {'read', 'add', 'replace'}
-        What other users may do in the folder, and in those above it; see `check`.
+        The rights of other users in the folder, and in the folders above it, as in `check`.
 
     Returns
     -------
     int or None
-        A descriptor; None where the system opens nothing relative to one.
+        A descriptor, or None if the system cannot open files relative to a folder.
 
     Raises
     ------
     NotPrivateError
-        Another user can change what the path leads to.
+        Another user can change the target of the path.
     OSError
         The folder cannot be opened.
     """
@@ -132,7 +132,7 @@ def open_folder(path: Path, make: bool = False, others: Others = "read", above: 
                 if target is None:
                     raise
                 links += 1
-                if links > _MOST_LINKS:
+                if links > _MAX_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
                 parts += reversed([part for part in target.split("/") if part])
                 if not target.startswith("/"):
@@ -158,7 +158,7 @@ def _enter(name: str, folder: int, make: bool) -> int:
 
 
 def _link(name: str, folder: int, path: str) -> str | None:
-    """Return where a link leads that this user or root has made, or None if there is no link."""
+    """Return the target of a link, or None if there is no link. The link must belong to this user or root."""
     try:
         info = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
@@ -171,7 +171,7 @@ def _link(name: str, folder: int, path: str) -> str | None:
 
 
 def refusal(path: Path, others: Others = "read", above: Others = "add") -> NotPrivateError | None:
-    """Give why `open_folder` does not open a folder; None where it does, or there is none."""
+    """Return the reason why `open_folder` refuses a folder, or None if it opens the folder or there is none."""
     try:
         close(open_folder(path, others=others, above=above))
     except NotPrivateError as error:
@@ -182,20 +182,20 @@ def refusal(path: Path, others: Others = "read", above: Others = "add") -> NotPr
 
 
 def close(folder: int | None) -> None:
-    """Close what `open_folder` has opened."""
+    """Close the result of `open_folder`."""
     if folder is not None:
         os.close(folder)
 
 
-def is_own(path: Path) -> bool:
-    """Whether a path is this user's or root's: `sudo -E` keeps another user's home."""
+def belongs_to_user(path: Path) -> bool:
+    """Return whether a path belongs to this user or root. With `sudo -E` the home belongs to another user."""
     with contextlib.suppress(OSError):
         return not _CHECKED or _owner(path.stat()) in (0, os.geteuid())
     return False
 
 
 def _open_regular(name: str, folder: int | None, flags: int) -> tuple[int, os.stat_result]:
-    """Open a regular file, without waiting for who may be at the other end of something else."""
+    """Open a regular file, and never wait for the other end of a FIFO."""
     handle = os.open(name, flags | _FILE, 0o600, dir_fd=folder)
     try:
         info = os.fstat(handle)
@@ -208,7 +208,7 @@ def _open_regular(name: str, folder: int | None, flags: int) -> tuple[int, os.st
 
 
 def _open_file(name: str, folder: int | None, flags: int) -> int:
-    """Open a regular file that no other user can change; with O_CREAT a new one."""
+    """Open a regular file that no other user can change. O_CREAT creates a new file."""
     handle, info = _open_regular(name, folder, flags)
     try:
         check(info, name)
@@ -218,18 +218,18 @@ def _open_file(name: str, folder: int | None, flags: int) -> int:
     return handle
 
 
-def read_regular(path: str, most: int) -> bytes:
-    """Read a file of the user's choice, whoever owns it, of at most so many bytes."""
+def read_regular(path: str, max_bytes: int) -> bytes:
+    """Read a file of any owner. Raise OSError if it has more than `max_bytes`."""
     handle, _ = _open_regular(os.path.realpath(path), None, os.O_RDONLY)
     try:
-        return _read(handle, path, most)
+        return _read(handle, path, max_bytes)
     finally:
         os.close(handle)
 
 
-def _read(handle: int, name: str, most: int) -> bytes:
+def _read(handle: int, name: str, max_bytes: int) -> bytes:
     size = os.fstat(handle).st_size
-    if size > most:
+    if size > max_bytes:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), name)
     data = os.read(handle, size + 1)
     while len(data) < size:
@@ -241,14 +241,14 @@ def _read(handle: int, name: str, most: int) -> bytes:
 
 
 def _note_use(handle: int) -> None:
-    """Set a file's time of modification to now; file systems seldom keep the time of reading."""
+    """Set a file's time of modification to now, since file systems seldom record the time of reading."""
     with contextlib.suppress(OSError):
         if os.utime in os.supports_fd and time.time() - os.fstat(handle).st_mtime > _USE_SECONDS:
             os.utime(handle)
 
 
 def is_private_file(path: Path) -> bool:
-    """Whether a path leads to a regular file that no other user can change or exchange."""
+    """Return whether a path leads to a regular file that no other user can change or replace."""
     try:
         folder = open_folder(path.parent)
         try:
@@ -261,17 +261,17 @@ def is_private_file(path: Path) -> bool:
 
 
 def is_private_below(path: Path) -> bool:
-    """Whether all that is in a private folder is so: folders and regular files, not too many of them."""
+    """Return whether a folder contains only private folders and files, and not too many of them."""
     folders, entries = [str(path)], 0
     while folders:
         at = folders.pop()
         try:
-            with os.scandir(at) as found:
-                for entry in found:
+            with os.scandir(at) as entries_at:
+                for entry in entries_at:
                     info = entry.stat(follow_symlinks=False)
                     check(info, entry.path)
                     entries += 1
-                    if entries > _MOST_ENTRIES or not (stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode)):
+                    if entries > _MAX_ENTRIES or not (stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode)):
                         return False
                     if stat.S_ISDIR(info.st_mode):
                         folders.append(entry.path)
@@ -281,12 +281,12 @@ def is_private_below(path: Path) -> bool:
 
 
 class PrivateFolder:
-    """A folder whose files no other user can write, exchange or make: each method raises OSError where one could.
+    """A folder in which no other user can write, replace or create files. Each method raises OSError if one can.
 
     Parameters
     ----------
     path : Path
-        Made when something is first written.
+        The folder. The first `write` creates it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -295,7 +295,7 @@ class PrivateFolder:
 
     @contextlib.contextmanager
     def opened(self, make: bool = False) -> Iterator[int | None]:
-        """Open the folder for a block; see `open_folder`."""
+        """Open the folder during a block, as `open_folder` does."""
         folder = self._open(make)
         try:
             yield folder
@@ -303,31 +303,31 @@ class PrivateFolder:
             close(folder)
 
     def _open(self, make: bool) -> int | None:
-        """Open the folder by its path if that still leads to the one whose way has been checked."""
+        """Open the folder by its path if that still leads to the folder that was checked, else check it again."""
         if self._checked is not None:
             with contextlib.suppress(OSError):
                 folder = os.open(self.path, _FOLDER)
                 if _identity(os.fstat(folder)) == self._checked:
                     return folder
                 os.close(folder)
-        found = open_folder(self.path, make, above="replace")
-        if found is not None:
-            self._checked = _identity(os.fstat(found))
-        return found
+        checked = open_folder(self.path, make, above="replace")
+        if checked is not None:
+            self._checked = _identity(os.fstat(checked))
+        return checked
 
     def _name(self, name: str, folder: int | None) -> str:
         return name if folder is not None else str(self.path / name)
 
     def open(self, name: str, flags: int) -> int:
-        """Open a file; its descriptor is the caller's to close."""
+        """Open a file and return its descriptor, which the caller closes."""
         with self.opened(bool(flags & os.O_CREAT)) as folder:
             return _open_file(self._name(name, folder), folder, flags)
 
-    def read(self, name: str, most: int, used: bool = False) -> bytes:
-        """Read a file of at most so many bytes; with `used` its time of modification becomes that of the last use."""
+    def read(self, name: str, max_bytes: int, used: bool = False) -> bytes:
+        """Read a file of at most `max_bytes`. If `used`, its time of modification becomes the time of the last use."""
         handle = self.open(name, os.O_RDONLY)
         try:
-            data = _read(handle, name, most)
+            data = _read(handle, name, max_bytes)
             if used:
                 _note_use(handle)
             return data
@@ -335,7 +335,7 @@ class PrivateFolder:
             os.close(handle)
 
     def write(self, name: str, *data: bytes) -> None:
-        """Write a file, in place of what has the name: readers see all of it or nothing."""
+        """Write a file and replace an older one. Readers see all of it or nothing."""
         temporary = f"{os.urandom(8).hex()}.tmp"
         with self.opened(make=True) as folder:
             written = self._name(temporary, folder)
@@ -363,20 +363,20 @@ class PrivateFolder:
             os.unlink(self._name(name, folder), dir_fd=folder)
 
     def status(self, name: str) -> os.stat_result:
-        """Give the status of what has a name."""
+        """Return the status of a file."""
         with self.opened() as folder:
             return os.stat(self._name(name, folder), dir_fd=folder, follow_symlinks=False)
 
     def files(self) -> list[tuple[str, os.stat_result]]:
         """List the regular files."""
-        found = []
+        files = []
         with self.opened() as folder, os.scandir(self.path if folder is None else folder) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
                     info = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(info.st_mode):
-                        found.append((entry.name, info))
-        return sorted(found)
+                        files.append((entry.name, info))
+        return sorted(files)
 
 
 def _identity(info: os.stat_result) -> Identity:
@@ -390,87 +390,87 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def _remove_below(name: str, folder: int | None) -> None:
-    """Remove a folder and what is in it, or as much of it as can be: it may be deeper than calls may nest."""
+    """Remove a folder and its contents as far as possible. It may be deeper than the limit of recursion."""
     with contextlib.suppress(OSError, RecursionError):
         shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder in a private or sticky one, and what is in it; no error where that fails."""
+    """Remove a folder, which is in a private or sticky one, and its contents. Failures are no errors."""
     _remove_below(str(path), None)
 
 
-def temporary_folder(prefix: str, *places: Path) -> Path:
+def temporary_folder(prefix: str, *parents: Path) -> Path:
     """Make a new private folder.
 
     Parameters
     ----------
-    places : Path
-        Where, the first that is private or sticky; when none is given the system's temporary folders.
+    parents : Path
+        Candidates for the parent: the first private or sticky one counts. By default the system's temporary folders.
 
     Raises
     ------
     OSError
-        There is no such place.
+        No candidate is private or sticky.
     """
     failure: OSError = FileNotFoundError(errno.ENOENT, "no folder for temporary files")
-    for place in places or temporary_places():
+    for parent in parents or temporary_folders():
         try:
-            close(open_folder(place, others="add"))
-            return Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+            close(open_folder(parent, others="add"))
+            return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         except OSError as error:
             failure = error.with_traceback(None)  # its frames would keep the arrays of all callers
     raise failure
 
 
-def temporary_places() -> Iterator[Path]:
-    """Give the system's folders for temporary files."""
+def temporary_folders() -> Iterator[Path]:
+    """Yield the system's folders for temporary files."""
     with contextlib.suppress(OSError):
         yield Path(tempfile.gettempdir())
     yield Path("/tmp")
 
 
-def own_folders(place: Path, prefix: str) -> list[tuple[Path, os.stat_result]]:
-    """List this user's folders of a prefix in a place where others may make what they like."""
-    found = []
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
-        for entry in islice(entries, _MOST_ENTRIES):
+def own_folders(parent: Path, prefix: str) -> list[tuple[Path, os.stat_result]]:
+    """List this user's folders with a prefix in a parent folder where other users may create files."""
+    folders = []
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in islice(entries, _MAX_ENTRIES):
             with contextlib.suppress(OSError):
                 if entry.name.startswith(prefix):
                     info = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(info.st_mode) and not (_CHECKED and _owner(info) != os.geteuid()):
-                        found.append((Path(entry.path), info))
-    return found
+                        folders.append((Path(entry.path), info))
+    return folders
 
 
-_made: list[Path] = []  # folders that go with this process
+_exit_folders: list[Path] = []  # folders to remove at the end of this process
 
 
-def keep_until_exit(path: Path) -> Path:
-    """Have a folder removed when the process that calls this ends."""
-    _made.append(path)
+def remove_at_exit(path: Path) -> Path:
+    """Remove a folder at the end of the calling process."""
+    _exit_folders.append(path)
     return path
 
 
 @atexit.register
-def _remove_made() -> None:
-    while _made:
-        remove_folder(_made.pop())
+def _remove_exit_folders() -> None:
+    while _exit_folders:
+        remove_folder(_exit_folders.pop())
 
 
-after_fork_in_child(_made.clear)  # the parent's
+after_fork_in_child(_exit_folders.clear)  # the parent removes its folders
 
 
 _warnings: list[str] = []
 
 
 def warn_later(message: str) -> None:
-    """Keep a warning until `warn` is called by something that holds no lock."""
+    """Queue a warning for the next call of `warn` by code that holds no lock."""
     _warnings.append(message)
 
 
 def warn() -> None:
-    """Give the warnings that have been kept, at the line of the nearest caller outside clarray."""
+    """Emit the queued warnings, at the line of the nearest caller outside clarray."""
     while _warnings:
         level, frame = 1, sys._getframe(0)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

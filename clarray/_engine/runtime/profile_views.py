@@ -1,4 +1,4 @@
-"""A profile as people see it: a table as text and as HTML, and a picture of what ran when."""
+"""Views of a profile: a table as text and as HTML, and a timeline."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["TEXT_STYLE", "counts", "escaped", "html", "text", "timeline"]
 _COLUMNS = ("", "what", "times", "bytes", "ms", "GB/s", "where")
 _NUMBERS = frozenset(("times", "bytes", "ms", "GB/s"))
 _PARTS = ("rendering", "building", "copying", "waiting", "running")
-_MOST_NAMED = 10  # colours that can be told apart
-_MOST_KERNELS = 3  # in the row of a program
+_MAX_COLOURS = 10  # that people can distinguish
+_MAX_KERNELS = 3  # names of kernels in the row of a program
 
 
 def _kind(record: Record) -> str:
@@ -24,21 +24,21 @@ def _kind(record: Record) -> str:
 
 
 def _rows(records: Sequence[Record]) -> list[tuple[str, ...]]:
-    """What one line of a program did again and again, as one row: sums, and how often.
+    """Return a row with count and sums for each kind, name and line of code, without allocations.
 
-    In the order in which each came first; what was allocated is left out.
+    The rows are in the order of their first records.
     """
-    found: dict[tuple[str, str, str], tuple[int, int, float]] = {}
+    sums: dict[tuple[str, str, str], tuple[int, int, float]] = {}
     for r in records:
         if r.kind != "allocate":
             key = (_kind(r), r.name, r.where)
-            times, nbytes, seconds = found.get(key, (0, 0, 0.0))
-            found[key] = (times + 1, nbytes + r.nbytes, seconds + r.seconds)
+            times, nbytes, seconds = sums.get(key, (0, 0, 0.0))
+            sums[key] = (times + 1, nbytes + r.nbytes, seconds + r.seconds)
     rows: list[tuple[str, ...]] = []
-    for (kind, name, where), (times, nbytes, seconds) in found.items():
+    for (kind, name, where), (times, nbytes, seconds) in sums.items():
         rate = nbytes / seconds / 1e9 if seconds > 0 else 0.0
-        told = (f"{nbytes:,}", f"{seconds * 1e3:.3f}", f"{rate:.1f}") if nbytes else ("", f"{seconds * 1e3:.3f}", "")
-        rows.append((kind, _shortened(name), f"{times:,}", *told, where))
+        figures = (f"{nbytes:,}", f"{seconds * 1e3:.3f}", f"{rate:.1f}") if nbytes else ("", f"{seconds * 1e3:.3f}", "")
+        rows.append((kind, _shortened(name), f"{times:,}", *figures, where))
     return rows
 
 
@@ -81,12 +81,12 @@ def _totals(profile: Profile) -> list[str]:
 def _shortened(name: str) -> str:
     """Return the name of a record that fits in a column: a program may hold a dozen kernels."""
     names = name.split(", ")
-    hidden = len(names) - _MOST_KERNELS
-    return name if hidden <= 0 else f"{', '.join(names[:_MOST_KERNELS])} and {hidden} more"
+    hidden = len(names) - _MAX_KERNELS
+    return name if hidden <= 0 else f"{', '.join(names[:_MAX_KERNELS])} and {hidden} more"
 
 
 def text(profile: Profile) -> str:
-    """The table, as `str` of a profile gives it."""
+    """Return the table as text, for `str` of a profile."""
     rows = _rows(profile.records)
     names = max(len(row[1]) for row in [_COLUMNS, *rows])
     lines = [
@@ -96,19 +96,19 @@ def text(profile: Profile) -> str:
     return "\n".join(lines + _totals(profile))
 
 
-# Of text as it stands. Said in full: a page made of a notebook (nbconvert) has no style of its own for it.
+# The style of preformatted text. It is complete, since a page made of a notebook (nbconvert) has no style for it.
 TEXT_STYLE = "margin:0;max-height:24em;overflow:auto;line-height:1.2;font-family:monospace;white-space:pre"
 
 
 def escaped(text: str) -> str:
-    """Return text for HTML."""
-    from html import escape  # here, as its table of 2,231 names is made when it is imported
+    """Return a text with HTML's special characters escaped."""
+    from html import escape  # imported late, since its import makes a table of 2,231 names
 
     return escape(text)
 
 
 def html(profile: Profile) -> str:
-    """The table, as notebooks show it."""
+    """Return the table as HTML, for notebooks."""
     lines = [_html_row("th", _COLUMNS), *(_html_row("td", row) for row in _rows(profile.records))]
     totals = "".join(f"<div>{escaped(line)}</div>" for line in _totals(profile))
     return f'<div class="clarray-profile"><table>{"".join(lines)}</table>{totals}</div>'
@@ -116,14 +116,14 @@ def html(profile: Profile) -> str:
 
 def _html_row(tag: str, cells: Sequence[str]) -> str:
     sides = ["right" if column in _NUMBERS else "left" for column in _COLUMNS]
-    found = [
+    columns = [
         f'<{tag} style="text-align:{side}">{escaped(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
     ]
-    return f"<tr>{''.join(found)}</tr>"
+    return f"<tr>{''.join(columns)}</tr>"
 
 
 def timeline(profile: Profile, ax: Any) -> Any:
-    """Draw a bar for each record, from when it began to when it ended, in one row for each kind; give the axes."""
+    """Draw a bar from the start to the end of each record, with a row for each kind. Return the axes."""
     if ax is None:
         try:
             pyplot = import_module("matplotlib.pyplot")
@@ -135,22 +135,22 @@ def timeline(profile: Profile, ax: Any) -> Any:
     spent: dict[str, float] = {}
     for r in records:
         spent[r.name] = spent.get(r.name, 0.0) + r.seconds
-    named = sorted(spent, key=lambda name: -spent[name])[:_MOST_NAMED]
-    for name in [*named, None]:  # what took longest has a colour of its own, the rest one together
+    longest = sorted(spent, key=lambda name: -spent[name])[:_MAX_COLOURS]
+    for name in [*longest, None]:  # the names with the most time have colours of their own, all others share one
         for kind in kinds:
             bars = [
                 (r.start * 1e3, r.seconds * 1e3)
                 for r in records
-                if _kind(r) == kind and (r.name == name or (name is None and r.name not in named))
+                if _kind(r) == kind and (r.name == name or (name is None and r.name not in longest))
             ]
-            colour = "0.6" if name is None else f"C{named.index(name)}"
+            colour = "0.6" if name is None else f"C{longest.index(name)}"
             if bars:
                 ax.broken_barh(bars, (kinds.index(kind) - 0.4, 0.8), color=colour)
-    for name in named:
-        ax.plot([], [], linewidth=6, color=f"C{named.index(name)}", label=f"{name}, {spent[name] * 1e3:.3g} ms")
+    for name in longest:
+        ax.plot([], [], linewidth=6, color=f"C{longest.index(name)}", label=f"{name}, {spent[name] * 1e3:.3g} ms")
     ax.set_yticks(range(len(kinds)), kinds)
     ax.invert_yaxis()
     ax.set_xlabel("ms")
-    if named:
+    if longest:
         ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax

@@ -1,11 +1,11 @@
-"""Records what the runtime does: launches, transfers, synchronisations and builds.
+"""Record the actions of the runtime: launches, transfers, synchronisations and builds.
 
     profile()  ->  Profile  ->  records: (kind, name, bytes, seconds, where)
                       |
                       +-- counts, a table with GB/s: print(p), a picture: p.timeline()
 
-While a recorder is active every launch is waited for, so that its seconds are its own. Without one,
-the only cost is one comparison per launch.
+While a recorder is active, the runtime waits for every launch, so that its seconds include no other launch. Without a
+recorder the cost is one comparison per launch.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Running = Literal["launch", "first call", "small call"]
 Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host", "fallback"]
 _RUNNING = get_args(Running)
 
-NOWHERE = "background"  # no frame of the program: a thread of clarray's
+NOWHERE = "background"  # the position of actions in clarray's threads, without a frame of the program
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-# functools stands between where a cached property is computed, threading below a thread of ours
-_NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__)
+# functools calls cached properties, and threading calls the functions of clarray's threads
+_INTERNAL_PATHS = (_PACKAGE, functools.__file__, threading.__file__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Record:
 
     @property
     def gigabytes_per_second(self) -> float:
-        """Bytes over time, or 0 if nothing was moved."""
+        """Bytes over time, or 0 if no time was measured."""
         return self.nbytes / self.seconds / 1e9 if self.seconds > 0 else 0.0
 
 
@@ -106,58 +106,58 @@ class Profile:
     records: list[Record] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter, compare=False)
 
-    def _of(self, kind: Kind) -> list[Record]:
+    def _select(self, kind: Kind) -> list[Record]:
         return [record for record in self.records if record.kind == kind]
 
     @property
     def launches(self) -> int:
         """Number of kernels launched."""
-        return len(self._of("launch"))
+        return len(self._select("launch"))
 
     @property
     def first_calls(self) -> int:
         """Number of times that NumPy has computed in place of a kernel that was not compiled yet."""
-        return len(self._of("first call"))
+        return len(self._select("first call"))
 
     @property
     def small_calls(self) -> int:
         """Number of functions of small arrays that NumPy has computed."""
-        return len(self._of("small call"))
+        return len(self._select("small call"))
 
     @property
     def transfers(self) -> int:
         """Number of copies between host arrays and device memory."""
-        return len(self._of("transfer"))
+        return len(self._select("transfer"))
 
     @property
     def bytes(self) -> int:
         """Bytes copied between host arrays and device memory."""
-        return sum(record.nbytes for record in self._of("transfer"))
+        return sum(record.nbytes for record in self._select("transfer"))
 
     @property
     def synchronisations(self) -> int:
         """Number of times the host waited for the device (not counting the profile's own)."""
-        return len(self._of("synchronize"))
+        return len(self._select("synchronize"))
 
     @property
     def builds(self) -> int:
         """Number of programs compiled from source (not those loaded from the disk cache)."""
-        return len(self._of("build"))
+        return len(self._select("build"))
 
     @property
     def host_calls(self) -> int:
         """Number of calls of a library on the host (`clarray.config.host_library`)."""
-        return len(self._of("host"))
+        return len(self._select("host"))
 
     @property
     def fallbacks(self) -> int:
         """Number of calls of NumPy's functions that clarray lacks (`clarray.config.host_fallback`)."""
-        return len(self._of("fallback"))
+        return len(self._select("fallback"))
 
     @property
     def allocated_bytes(self) -> int:
         """Bytes of device memory asked for, whether new or reused."""
-        return sum(record.nbytes for record in self._of("allocate"))
+        return sum(record.nbytes for record in self._select("allocate"))
 
     @property
     def rendering(self) -> float:
@@ -256,10 +256,10 @@ def caller() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename
-        is_users = (
-            frame.f_globals.get("__name__") == "__main__" if path[:1] == "<" else not path.startswith(_NOT_THE_USERS)
+        is_user_code = (
+            frame.f_globals.get("__name__") == "__main__" if path[:1] == "<" else not path.startswith(_INTERNAL_PATHS)
         )
-        if is_users:
+        if is_user_code:
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return NOWHERE
@@ -293,21 +293,21 @@ def profile() -> Iterator[Profile]:
     key = id(recorder)
     try:
         with _lock:
-            _under_way[key] = state.recorder = recorder
+            _active_profiles[key] = state.recorder = recorder
         yield recorder
     finally:
         with _lock:
             state.recorder = None
-            _under_way.pop(key, None)
-            state.recorder = next(reversed(_under_way.values()), None)
+            _active_profiles.pop(key, None)
+            state.recorder = next(reversed(_active_profiles.values()), None)
 
 
-_under_way: dict[int, Profile] = {}  # of blocks that have not ended: those of several threads end in any order
-_lock = threading.RLock()  # of these
+_active_profiles: dict[int, Profile] = {}  # by id, newest last: blocks of several threads end in any order
+_lock = threading.RLock()  # protects `_active_profiles`
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
-    """Have a lock that no thread holds."""
+    """Replace the lock, which a thread of the parent may hold."""
     global _lock
     _lock = threading.RLock()

@@ -1,13 +1,12 @@
-"""Programs: source compiled when first launched, kept in memory and on disk.
+"""Programs: OpenCL C that is compiled at the first launch, and cached in memory and on disk.
 
     source -> Program -> Kernel -> launch
                 |
                 +-- per queue: disk cache, else the other queue's binary, else the compiler
 
-PoCL compiles the work-group function at the first launch, not at the build, so its binaries are
-saved when each kernel has been launched: a new process, and others that run now, then compile nothing
-at all. Other runtimes' are saved at once.
-Nothing is saved that is not whole, and what comes from disk is on trial until its first launch is over.
+PoCL compiles the work-group function at the first launch, not at the build. So its binaries are saved when each kernel
+has been launched: later processes then compile nothing. Binaries of other runtimes are saved after the build.
+Incomplete binaries are not saved. A binary from disk is quarantined until its first launch is over.
 """
 
 from __future__ import annotations
@@ -25,28 +24,28 @@ from typing import TYPE_CHECKING
 import pyopencl as cl
 
 from clarray._engine.runtime import includes, preflight, profiling
-from clarray._engine.runtime.argument_layout import Taken
-from clarray._engine.runtime.backends import backend_of
-from clarray._engine.runtime.cache import key_of
+from clarray._engine.runtime.argument_layout import ArgumentLayout
+from clarray._engine.runtime.backends import find_backend
+from clarray._engine.runtime.cache import cache_key
 from clarray._engine.runtime.forking import after_fork_in_child
-from clarray._engine.runtime.launch import Bound, Kernel
+from clarray._engine.runtime.launch import BoundKernel, Kernel
 from clarray._engine.runtime.progress import compiling
-from clarray._engine.runtime.quarantine import trials_of
-from clarray._engine.runtime.set_args_codegen import keep_in_memory
-from clarray._engine.runtime.silence_build_output import quiet_build
+from clarray._engine.runtime.quarantine import find_quarantine
+from clarray._engine.runtime.set_args_codegen import keep_generated_code_in_memory
+from clarray._engine.runtime.silence_build_output import silence_build_output
 from clarray._engine.threads import on_large_stack
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
 
-ArgType = str  # 'buffer', or the name of a NumPy scalar type; IN_STRUCT before it where it is in the last argument
+ArgType = str  # 'buffer', or the name of a NumPy scalar type, with the prefix TOGETHER if it is in the argument struct
 
-_PATIENCE_SECONDS = 2.0  # for another thread that makes a program
-_SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process
+_BUILD_WAIT_SECONDS = 2.0  # the longest wait for a build in another thread
+_SECONDS_AT_EXIT = 0.5  # the longest time that saving may delay the end of the process
 
 
-class _Making:
-    """A program that is being made, and by which thread."""
+class _ActiveBuild:
+    """A build that a thread is doing."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -54,28 +53,28 @@ class _Making:
 
 
 class Program:
-    """OpenCL C source and the kernels in it.
+    """OpenCL C source and its kernels.
 
     Parameters
     ----------
     device : Device
-        Where it runs.
+        The device that runs the kernels.
     source : str
         OpenCL C.
     arg_types : mapping of str to sequence of str
         For each kernel, in the order of its arguments: 'buffer', or a NumPy scalar type's name.
     options : tuple of str
-        Of the compiler, besides those of all programs.
+        Options of the compiler, in addition to those of all programs.
     """
 
     __slots__ = (
         "source",
         "_arg_types",
-        "_asked",
+        "_binary_requested",
         "_built",
         "_device",
         "_folder",
-        "_under_way",
+        "_active_builds",
         "_kernels",
         "_launched",
         "_options",
@@ -97,18 +96,18 @@ class Program:
         self._arg_types = {name: tuple(types) for name, types in arg_types.items()}
         self._built: dict[str, cl.Program] = {}
         self._kernels: MutableMapping[str, Kernel] = {}
-        self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
-        self._stored: set[str] = set()  # queues whose program was made from the binary on disk
-        self._asked: set[str] = set()  # queues whose program PoCL has made a binary of, which stays as it is
-        self._launched: set[tuple[str, str]] = set()  # kernels and queues, where that says when PoCL's are saved
+        self._saved_bytes = 0  # a binary on disk of the same length has the same kernels
+        self._stored: set[str] = set()  # queues whose program was loaded from disk
+        self._binary_requested: set[str] = set()  # queues with a binary that PoCL has made and does not extend
+        self._launched: set[tuple[str, str]] = set()  # kernels and queues with a first launch, for saving
         self._folder: str | None = None
-        self._under_way: dict[str, _Making] = {}  # by queue: who makes the program, so that no other thread does
+        self._active_builds: dict[str, _ActiveBuild] = {}  # by queue, so that only one thread builds a program
 
     def __repr__(self) -> str:
         return f"<program of {', '.join(self._arg_types)} for {self._device}>"
 
     def kernel(self, name: str) -> Kernel:
-        """Give a kernel by its name; nothing is compiled before its first launch."""
+        """Return a kernel by its name. Its first launch compiles it."""
         try:
             return self._kernels[name]
         except KeyError:
@@ -117,39 +116,39 @@ class Program:
             return self._kernels.setdefault(name, Kernel(self._device, self, name))
 
     def unbind(self) -> None:
-        """Have the next launches look whether there still is a device."""
+        """Make the next launches check whether the device is still open."""
         for kernel in list(self._kernels.values()):
             kernel.unbind()
 
     def release(self) -> None:
-        """Hold no kernel any more: the program goes with the last one that somebody else holds."""
+        """Hold the kernels by weak references only: the program lives as long as other references to its kernels."""
         self._kernels = weakref.WeakValueDictionary(self._kernels)
         for queue in list(self._built):
             _unsaved.pop((self, queue), None)
 
-    def bind(self, name: str, queue: Queue, apart: bool = False) -> Bound:
-        """Compile, if need be, and give a kernel of one queue, ready for arguments.
+    def bind(self, name: str, queue: Queue, in_background: bool = False) -> BoundKernel:
+        """Return a kernel for one queue, and compile the program if necessary.
 
         Parameters
         ----------
-        apart : bool
-            The thread is one beside the program's: stderr and the warnings' filters are not its own.
+        in_background : bool
+            Whether the calling thread is a background thread, which must not change stderr and the filters of warnings.
         """
-        keep_in_memory()
-        taken = Taken(self._arg_types[name])
-        program = self._checked_program(name, len(taken.dtypes), queue, apart)
+        keep_generated_code_in_memory()
+        layout = ArgumentLayout(self._arg_types[name])
+        program = self._checked_program(name, len(layout.dtypes), queue, in_background)
 
         def make() -> cl.Kernel:
             kernel = cl.Kernel(program, name)
-            kernel.set_scalar_arg_dtypes(taken.dtypes)
+            kernel.set_scalar_arg_dtypes(layout.dtypes)
             return kernel
 
         folder = self._device.backend.program_folder(program)
-        return Bound(make, queue, queue.name in self._stored, folder, taken)
+        return BoundKernel(make, queue, queue.name in self._stored, folder, layout)
 
-    def _checked_program(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Program:
-        """Give the program; one from disk that does not have the kernel is another's, and this one is compiled."""
-        program = self._program(queue, apart)
+    def _checked_program(self, name: str, arguments: int, queue: Queue, in_background: bool) -> cl.Program:
+        """Return the program. If a program from disk lacks the kernel, discard it and compile the source."""
+        program = self._program(queue, in_background)
         if self._stored:
             with contextlib.suppress(cl.Error):
                 if cl.Kernel(program, name).num_args == arguments:
@@ -157,91 +156,95 @@ class Program:
             self._device.program_cache.discard(self._key(queue))
             self._stored.clear()
             self._saved_bytes = 0
-            program = self._built[queue.name] = self._compile(queue, apart)
-        found = cl.Kernel(program, name).num_args
-        if found != arguments:
-            raise TypeError(f"kernel {name} has {found} arguments, not {arguments}")
+            program = self._built[queue.name] = self._compile(queue, in_background)
+        count = cl.Kernel(program, name).num_args
+        if count != arguments:
+            raise TypeError(f"kernel {name} has {count} arguments, not {arguments}")
         return program
 
     @contextlib.contextmanager
-    def on_trial(self, queue: Queue) -> Iterator[None]:
-        """For a block that uses what is stored for a queue and has not been seen to work."""
-        trials, key = trials_of(self._device.program_cache), self._key(queue)
+    def quarantined(self, queue: Queue) -> Iterator[None]:
+        """Quarantine the stored binary for one queue during a block that uses it for the first time."""
+        quarantine, key = find_quarantine(self._device.program_cache), self._key(queue)
         try:
-            trials.begin(key)
+            quarantine.add(key)
             yield
         finally:
-            trials.end(key)
+            quarantine.remove(key)
 
-    def save_after(self, name: str, queue: Queue) -> None:
-        """Save once each kernel has been launched on a queue; until then PoCL would compile the others to save one."""
+    def save_when_all_launched(self, name: str, queue: Queue) -> None:
+        """Save the binary if all kernels have been launched on a queue: PoCL compiles the others to make a binary."""
         self._launched.add((name, queue.name))
-        if all((each, queue.name) in self._launched for each in self._arg_types):
+        if all((kernel, queue.name) in self._launched for kernel in self._arg_types):
             self.save(queue)
         else:
             _unsaved[self, queue.name] = queue
 
     def save(self, queue: Queue) -> None:
-        """Write one queue's binary to the disk cache, unless what is there holds as much."""
+        """Write the binary for one queue to the disk cache, unless the stored one has as many kernels."""
         _unsaved.pop((self, queue.name), None)
-        if not includes.may_be_kept(self.source):
+        if not includes.is_cacheable(self.source):
             return
-        with contextlib.suppress(OSError, MemoryError):  # there is no room to make it
+        with contextlib.suppress(OSError, MemoryError):  # too little memory or disk space
             backend = self._device.backend
-            if backend.compiles_at_launch and queue.name in self._asked:
+            if backend.compiles_at_launch and queue.name in self._binary_requested:
                 return
-            # PoCL compiles variants of the kernels once more.
+            # PoCL compiles variants of the kernels for a binary.
             with preflight.compiling(queue.device, gives_binary=True):
-                self._asked.add(queue.name)
+                self._binary_requested.add(queue.name)
                 binary = backend.program_binary(self._built[queue.name], len(self._arg_types))
             if len(binary) > self._saved_bytes and backend.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
 
     def is_stored(self, queue: Queue) -> bool:
-        """Whether it has been made for a queue, or lies on disk."""
+        """Return whether the program for one queue is in memory or on disk."""
         return queue.name in self._built or self._device.program_cache.has(self._key(queue))
 
     def _key(self, queue: Queue) -> str:
-        shared = bool(self._device.compiled.binary_ids)
+        shared = bool(self._device.probed.binary_ids)
         options = " ".join((*build_options(queue.device), *self._options))
-        return key_of(self._device.identity, "" if shared else queue.name, options, self.source)
+        return cache_key(self._device.identity, "" if shared else queue.name, options, self.source)
 
-    def _program(self, queue: Queue, apart: bool) -> cl.Program:
-        """Give the program of a queue, made now if nobody has.
+    def _program(self, queue: Queue, in_background: bool) -> cl.Program:
+        """Return the program for one queue, and load or compile it at the first use.
 
-        While another thread makes it, wait for that, but not for ever: the garbage collector may run Python code in
-        that thread which needs what this one holds. A re-entrant call makes a program of its own.
+        While another thread builds the program, wait for it, but not for ever: the garbage collector may run Python
+        code in that thread which needs a lock that this thread holds. A re-entrant call builds a program of its own.
         """
         program = self._built.get(queue.name)
         if program is not None:
             return program
-        mine = _Making()
-        making = self._under_way.setdefault(queue.name, mine)
-        if making.thread != mine.thread and making.ended.wait(_PATIENCE_SECONDS):
-            return self._program(queue, apart)
+        own_build = _ActiveBuild()
+        active_build = self._active_builds.setdefault(queue.name, own_build)
+        if active_build.thread != own_build.thread and active_build.ended.wait(_BUILD_WAIT_SECONDS):
+            return self._program(queue, in_background)
         try:
-            made = self._load(queue, apart) or self._from_other_queue(queue, apart) or self._compile(queue, apart)
-            program = self._built.setdefault(queue.name, made)
+            built = (
+                self._load(queue, in_background)
+                or self._from_other_queue(queue, in_background)
+                or self._compile(queue, in_background)
+            )
+            program = self._built.setdefault(queue.name, built)
         finally:
-            if queue.name in self._under_way and self._under_way[queue.name] is mine:
-                del self._under_way[queue.name]
-            mine.ended.set()
-        if program is made and not self._device.backend.compiles_at_launch and queue.name not in self._stored:
+            if queue.name in self._active_builds and self._active_builds[queue.name] is own_build:
+                del self._active_builds[queue.name]
+            own_build.ended.set()
+        if program is built and not self._device.backend.compiles_at_launch and queue.name not in self._stored:
             self.save(queue)
         return program
 
-    def _load(self, queue: Queue, apart: bool) -> cl.Program | None:
-        """Make the program from the binary on disk; None where there is none that works."""
+    def _load(self, queue: Queue, in_background: bool) -> cl.Program | None:
+        """Load the program from the binary on disk, or return None if there is none that works."""
         cache = self._device.program_cache
-        trials_of(cache)  # what has crashed a process is dropped by this
+        find_quarantine(cache)  # removes binaries that have crashed a process
         start = time.perf_counter()
         binary = cache.load(self._key(queue))
         if binary is None:
             return None
-        with self.on_trial(queue):
-            program = self._from_binary(binary, queue, apart)
-        if program is None:  # sound bytes, and yet the runtime will not have them: it has changed
+        with self.quarantined(queue):
+            program = self._from_binary(binary, queue, in_background)
+        if program is None:  # an intact binary that the runtime refuses: the runtime has changed
             cache.discard(self._key(queue))
         else:
             self._saved_bytes = len(binary)
@@ -249,38 +252,41 @@ class Program:
             profiling.record("load", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
-    def _from_other_queue(self, queue: Queue, apart: bool) -> cl.Program | None:
-        """Make the program from what was compiled for the other queue, where that is possible."""
-        if not (self._built and self._device.compiled.binary_ids):
+    def _from_other_queue(self, queue: Queue, in_background: bool) -> cl.Program | None:
+        """Make the program from the binary for the other queue, or return None if that is not possible."""
+        if not (self._built and self._device.probed.binary_ids):
             return None
         built = next(iter(self._built.values()))
         with preflight.compiling(queue.device, gives_binary=True):
             binary = self._device.backend.program_binary(built, len(self._arg_types))
-        return self._from_binary(binary, queue, apart)
+        return self._from_binary(binary, queue, in_background)
 
-    def _from_binary(self, binary: bytes, queue: Queue, apart: bool) -> cl.Program | None:
+    def _from_binary(self, binary: bytes, queue: Queue, in_background: bool) -> cl.Program | None:
         device, backend = self._device, self._device.backend
         if not backend.is_complete(binary):
             return None
-        if device.compiled.binary_ids:
-            binary = backend.retarget(binary, device.compiled.binary_ids[queue is not device.main])
+        if device.probed.binary_ids:
+            binary = backend.retarget(binary, device.probed.binary_ids[queue is not device.main])
         backend.require_files()
-        binary, self._folder = backend.placed(binary, self._folder)  # one for both queues, which have the same files
+        # one folder for both queues, since their binaries have the same files
+        binary, self._folder = backend.assign_folder(binary, self._folder)
         try:
             program = cl.Program(device.context, [queue.device], [binary])
-            return build(program, [], queue.device, apart, loads=True)
+            return build(program, [], queue.device, in_background, loads=True)
         except cl.Error:
             return None
 
-    def _compile(self, queue: Queue, apart: bool) -> cl.Program:
+    def _compile(self, queue: Queue, in_background: bool) -> cl.Program:
         start = time.perf_counter()
         device = self._device
-        attribute = device.compiled.function_attribute
+        attribute = device.probed.function_attribute
         try:
-            with contextlib.nullcontext() if apart else compiling(", ".join(self._arg_types)):
-                program = compile_source(device.context, queue.device, self.source, attribute, apart, self._options)
+            with contextlib.nullcontext() if in_background else compiling(", ".join(self._arg_types)):
+                program = compile_source(
+                    device.context, queue.device, self.source, attribute, in_background, self._options
+                )
         except RuntimeError as error:
-            if not apart:  # whoever holds the device's lock finds it out
+            if not in_background:  # only callers that hold the device's lock may check it
                 device.check_alive(error)
             raise
         profiling.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
@@ -292,19 +298,19 @@ def compile_source(
     device: cl.Device,
     source: str,
     attribute: str = "",
-    apart: bool = False,
+    in_background: bool = False,
     more_options: Sequence[str] = (),
 ) -> cl.Program:
-    """Compile for one device of a context, without a word.
+    """Compile a source for one device of a context, without messages.
 
     Parameters
     ----------
     attribute : str
-        What the device's compiler needs before every function.
-    apart : bool
-        As of `Program.bind`.
+        The text that the device's compiler needs before every function.
+    in_background : bool
+        The parameter of `Program.bind`.
     more_options : sequence of str
-        Besides those of all programs.
+        Options in addition to those of all programs.
 
     Raises
     ------
@@ -312,64 +318,64 @@ def compile_source(
         With the compiler's log and the numbered source.
     """
     options = [*build_options(device), *more_options]
-    shorter = backend_of(device).shortened(device, source, attribute)
-    if shorter is not None:
+    shortened = find_backend(device).shorten_source(device, source, attribute)
+    if shortened is not None:
         with contextlib.suppress(cl.Error):
-            return build(created(context, shorter[0]), [*options, *shorter[1]], device, apart)
-    program = created(context, source)
+            return build(create_program(context, shortened[0]), [*options, *shortened[1]], device, in_background)
+    program = create_program(context, source)
     try:
-        return build(program, options, device, apart)
+        return build(program, options, device, in_background)
     except cl.Error as error:
-        log, numbered = _numbered(build_log(program, device) or str(error), source)
+        log, numbered = _number_lines(build_log(program, device) or str(error), source)
         raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{log}\n{numbered}") from None
 
 
-def _numbered(log: str, source: str) -> tuple[str, str]:
-    """A compiler's message and the source it is about, lines counted from ``#line 1`` on, where that stands."""
+def _number_lines(log: str, source: str) -> tuple[str, str]:
+    """Return the compiler's message and the source with numbered lines, both counted from ``#line 1`` on."""
     before, directive, after = source.rpartition("#line 1\n")
-    ahead = len((before + directive).splitlines())
-    # NVIDIA's compiler, whose name for the text this is, heeds no #line, and counts all
-    told = re.sub(r"(?<=<kernel>:)\d+", lambda found: str(max(int(found[0]) - ahead, 0)), log)
-    return told, "\n".join(f"{number:4} {line}" for number, line in enumerate(after.splitlines(), 1))
+    skipped = len((before + directive).splitlines())
+    # NVIDIA's compiler calls the source <kernel>, and counts all lines
+    message = re.sub(r"(?<=<kernel>:)\d+", lambda match: str(max(int(match[0]) - skipped, 0)), log)
+    return message, "\n".join(f"{number:4} {line}" for number, line in enumerate(after.splitlines(), 1))
 
 
-def created(context: cl.Context, source: str) -> cl.Program:
-    """Return a program that is not built yet, without pyopencl's own cache on disk beside ours."""
+def create_program(context: cl.Context, source: str) -> cl.Program:
+    """Return a program that is not built yet and does not use pyopencl's own cache on disk."""
     return cl.Program(cl._cl._Program(context, source))
 
 
 def build(
-    program: cl.Program, options: list[str], device: cl.Device, apart: bool = False, loads: bool = False
+    program: cl.Program, options: list[str], device: cl.Device, in_background: bool = False, loads: bool = False
 ) -> cl.Program:
-    """Build a program on a stack of known size, after checking what the compiler needs.
+    """Build a program on a stack of known size, after a check of the compiler's resources.
 
     Parameters
     ----------
-    apart : bool
-        As of `Program.bind`.
+    in_background : bool
+        The parameter of `Program.bind`.
     loads : bool
-        The program was made from a binary: nothing is compiled.
+        Whether the program was made from a binary, so that nothing is compiled.
 
     Raises
     ------
     pyopencl.Error
-        The compiler refuses it: see `build_log`.
+        The compiler reports errors, see `build_log`.
     MemoryError, OSError
-        The compiler lacks something.
+        The compiler lacks memory, files or processes.
     """
     with preflight.compiling(device, loads):
-        if not apart:
-            with quiet_build():
+        if not in_background:
+            with silence_build_output():
                 return on_large_stack(program.build)(options, [device])
-        # what pyopencl itself calls, without the warnings that it makes of the compiler's log
+        # as pyopencl does it, but without its warnings about the compiler's log
         on_large_stack(program._get_prg()._build)(options=" ".join([*options, "-w"]).encode(), devices=[device])
         return program
 
 
 def build_log(program: cl.Program, device: cl.Device) -> str:
-    """Return what the compiler wrote; '' if nothing. Bytes that are not UTF-8, as in names of files, are escaped.
+    """Return the compiler's log, or ''. Bytes that are not UTF-8, for example in names of files, are escaped.
 
-    pyopencl's own function fails with such bytes.
+    pyopencl's own function fails for such bytes.
     """
     with contextlib.suppress(AttributeError, OSError):
         call = ctypes.CDLL(cl._cl.__file__).clGetProgramBuildInfo
@@ -385,7 +391,7 @@ def build_log(program: cl.Program, device: cl.Device) -> str:
 
 
 def build_options(device: cl.Device) -> list[str]:
-    """Give the compiler's options: division and square root rounded as IEEE 754 says, where it is a choice."""
+    """Return the options for division and square root rounded as in IEEE 754, if the device leaves a choice."""
     rounded = cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
     if device.type & cl.device_type.CPU or not device.single_fp_config & rounded:
         return []
@@ -396,8 +402,8 @@ _unsaved: dict[tuple[Program, str], Queue] = {}
 
 
 @atexit.register
-def _save_the_rest() -> None:
-    """Save programs of which not every kernel was launched, the newest first."""
+def _save_remaining() -> None:
+    """Save programs whose kernels were not all launched, the newest first."""
     end = time.perf_counter() + _SECONDS_AT_EXIT
     while _unsaved and time.perf_counter() < end:
         (program, _), queue = _unsaved.popitem()
@@ -405,4 +411,4 @@ def _save_the_rest() -> None:
             program.save(queue)
 
 
-after_fork_in_child(_unsaved.clear)  # the parent's: it saves them itself
+after_fork_in_child(_unsaved.clear)  # the parent saves its programs itself

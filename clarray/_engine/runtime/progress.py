@@ -1,6 +1,6 @@
-"""Show a line while long work lasts: on a terminal's stderr, or as a cell's output in a notebook. It goes at the end.
+"""Show a line during long work, on a terminal's stderr or as output of a notebook's cell, and remove it at the end.
 
-Nothing is shown where stderr is a pipe or a file, nor with CLARRAY_PROGRESS=0.
+Nothing is shown if stderr is a pipe or a file, or with CLARRAY_PROGRESS=0.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def _notebook() -> Any:
     return shell if hasattr(shell, "kernel") else None
 
 
-def _shown() -> bool:
-    """Return whether somebody sees a line: stderr is a terminal, or a cell of a notebook runs."""
+def _is_visible() -> bool:
+    """Return whether a line is visible: stderr is a terminal, or a cell of a notebook runs."""
     if os.environ.get("CLARRAY_PROGRESS", "1") in ("", "0"):
         return False
     try:
         return sys.stderr.isatty() or _notebook() is not None
-    except (AttributeError, ValueError):  # none, or closed
+    except (AttributeError, ValueError):  # stderr is None or closed
         return False
 
 
 def _write(line: str) -> None:
-    """Put a line in place of what stands there; '' leaves nothing."""
+    """Replace the line on the terminal or in the cell. '' removes it."""
     if _notebook() is not None:
         _cell.write(line)
         return
@@ -54,14 +54,14 @@ class _Cell:
         self._handle: Any = None
 
     def write(self, line: str) -> None:
-        """Show a line in place of the last one; '' takes the output away."""
+        """Replace the line in the cell. '' removes the output."""
         display = import_module("IPython.display")
-        shown = {"text/plain": line, "text/html": f"<code>{line}</code>" if line else ""}
-        with contextlib.suppress(Exception):  # a front end that has gone is no reason to stop
+        formats = {"text/plain": line, "text/html": f"<code>{line}</code>" if line else ""}
+        with contextlib.suppress(Exception):  # a missing front end must not stop the work
             if self._handle is None:
-                self._handle = display.display(shown, raw=True, display_id=True)
+                self._handle = display.display(formats, raw=True, display_id=True)
             else:
-                self._handle.update(shown, raw=True)
+                self._handle.update(formats, raw=True)
         if not line:
             self._handle = None
 
@@ -70,12 +70,12 @@ _cell = _Cell()
 
 
 class Progress:
-    """A bar.
+    """A progress bar.
 
     Parameters
     ----------
     total : int
-        Steps.
+        The number of steps.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Progress:
         self._total = max(total, 1)
         self._done = 0
         self._what = ""
-        self._on = _shown()
+        self._on = _is_visible()
 
     def __enter__(self) -> Progress:
         _compiled.bars += 1
@@ -99,12 +99,12 @@ class Progress:
         self.clear()
 
     def say(self, what: str) -> None:
-        """Tell what is done now."""
+        """Show the name of the current work."""
         self._what = what
         self.draw()
 
     def step(self, what: str = "", count: int = 1) -> None:
-        """So many steps are done."""
+        """Count finished steps, and show the name of the current work."""
         self._done = min(self._done + count, self._total)
         self._what = what or self._what
         self.draw()
@@ -116,24 +116,24 @@ class Progress:
             _write(f"[{'#' * full}{'.' * (_CELLS - full)}] {self._done}/{self._total} {self._what}")
 
     def clear(self) -> None:
-        """Take the line away, until something else is to be shown."""
+        """Remove the line until the next update."""
         if self._on:
             _write("")
 
 
-# Compiling --------------------------------------------------------------------------------------------
+# BackgroundCompilation --------------------------------------------------------------------------------------------
 
-_PATIENCE_SECONDS = 1.0  # of compiling in all: a program of a few kernels shows nothing
+_SILENT_SECONDS = 1.0  # of compilation in total, before a line is shown: a program with a few kernels shows none
 
 
 class _Compiled:
-    """How much has been compiled in the program's own threads."""
+    """The compilations in the program's own threads so far."""
 
     def __init__(self) -> None:
         self.kernels = 0
         self.seconds = 0.0
-        self.at_once = 0  # a first launch may compile what it launches
-        self.bars = 0  # on the line already
+        self.depth = 0  # nested blocks: a first launch may compile its kernel
+        self.bars = 0  # progress bars that show a line
 
 
 _compiled = _Compiled()
@@ -141,17 +141,17 @@ _compiled = _Compiled()
 
 @contextlib.contextmanager
 def compiling(name: str) -> Iterator[None]:
-    """For a block that compiles kernels and is waited for: a line says so, when that has taken long already."""
+    """Show a line during a block that compiles kernels, once compilation has taken long in total."""
     start, shown = time.perf_counter(), False
     try:
-        _compiled.at_once += 1  # with the look at it one step, as nothing is called
-        outermost = _compiled.at_once == 1
-        shown = outermost and not _compiled.bars and _compiled.seconds > _PATIENCE_SECONDS and _shown()
+        _compiled.depth += 1  # one step with the check, since there is no call between
+        outermost = _compiled.depth == 1
+        shown = outermost and not _compiled.bars and _compiled.seconds > _SILENT_SECONDS and _is_visible()
         if shown:
             _write(f"clarray compiles kernel {_compiled.kernels + 1}, {name} ({_compiled.seconds:.0f} s so far)")
         yield
     finally:
-        _compiled.at_once -= 1
+        _compiled.depth -= 1
         took = time.perf_counter() - start
         if outermost:
             _compiled.kernels += 1

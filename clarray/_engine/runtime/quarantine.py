@@ -1,9 +1,10 @@
-"""What a process is trying out of the cache, told to those that come after it if that brings it down.
+"""Keys of cached binaries that this process uses for the first time, noted on disk in case one crashes the process.
 
-A binary can be sound and complete and yet crash the process that loads it or first launches it: a driver that has
-changed and not its version, a compiler's fault. So its key stands in a file of the process's own for as long as that
-takes. The file is locked, and removed at exit: one that nobody has locked names what has crashed its process, and the
-next process drops that from the cache before it loads anything.
+A binary can be intact and complete and yet crash the process that loads or first launches it, for example after a
+change of the driver without a new version, or by a fault of a compiler. So the key of the binary stands in a file of
+this process until the first launch has succeeded. The file is locked while the process lives, and removed at exit. A
+file that no process has locked names binaries that have crashed their process. The next process removes these from the
+cache before it loads any.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from clarray._engine.runtime.private_files import PrivateFolder
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing is noted
+except ImportError:  # Windows: there is no quarantine
     fcntl = None  # type: ignore[assignment]
 
 _KEY = r"[0-9a-f]{64}"
 _STALE_SECONDS = 60.0
 
 
-class Trials:
-    """What this process tries out of one cache.
+class Quarantine:
+    """The keys of one cache whose binaries this process has not seen to work.
 
     Parameters
     ----------
     cache : DiskCache
-        What crashed an earlier process is dropped from it when this is made.
+        The constructor removes the binaries that have crashed earlier processes.
     """
 
     def __init__(self, cache: DiskCache) -> None:
@@ -48,13 +49,13 @@ class Trials:
             with contextlib.suppress(OSError):
                 self._open()
 
-    def begin(self, key: str) -> None:
-        """Note that what is stored under this key is about to be tried."""
+    def add(self, key: str) -> None:
+        """Note that the binary of a key is about to be used."""
         self._keys.add(key)
         self._write()
 
-    def end(self, key: str) -> None:
-        """Note that it has gone well."""
+    def remove(self, key: str) -> None:
+        """Note that the binary of a key works."""
         self._keys.discard(key)
         self._write()
 
@@ -73,43 +74,43 @@ class Trials:
     def _drop_crashed(self, cache: DiskCache) -> None:
         for name, _ in self._folder.files():
             with contextlib.suppress(OSError):
-                self._drop_one(cache, name)
+                self._discard_crashed(cache, name)
 
-    def _drop_one(self, cache: DiskCache, name: str) -> None:
+    def _discard_crashed(self, cache: DiskCache, name: str) -> None:
         handle = self._folder.open(name, os.O_RDWR)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error: its process lives
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error if its process lives
             keys = re.findall(_KEY, os.read(handle, 1 << 16).decode("ascii", "replace"))
             for key in keys:
                 cache.discard(key)
-            if keys or time.time() - os.fstat(handle).st_mtime > _STALE_SECONDS:  # the youngest: not locked yet
+            if keys or time.time() - os.fstat(handle).st_mtime > _STALE_SECONDS:  # a new file may not be locked yet
                 self._folder.remove(name)
         finally:
             os.close(handle)
 
-    def close(self, gone: bool = False) -> None:
-        """Take the file away; in a process forked from its owner (`gone`), only let it go."""
+    def close(self, inherited: bool = False) -> None:
+        """Remove the file, or only close its descriptor if a forked process has inherited it."""
         handle, self._handle = self._handle, -1
         if handle >= 0:
-            if not gone:
+            if not inherited:
                 with contextlib.suppress(OSError):
                     self._folder.remove(self._name)
             os.close(handle)
 
 
-_trials: dict[Path, Trials] = {}
+_quarantines: dict[Path, Quarantine] = {}  # by the cache's folder
 
 
-def trials_of(cache: DiskCache) -> Trials:
-    """Give this process's trials of a cache."""
-    found = _trials.get(cache.folder)
-    return found if found is not None else _trials.setdefault(cache.folder, Trials(cache))
+def find_quarantine(cache: DiskCache) -> Quarantine:
+    """Return this process's quarantine of a cache."""
+    quarantine = _quarantines.get(cache.folder)
+    return quarantine if quarantine is not None else _quarantines.setdefault(cache.folder, Quarantine(cache))
 
 
 @atexit.register
-def _close(gone: bool = False) -> None:
-    while _trials:
-        _trials.popitem()[1].close(gone)
+def _close_all(inherited: bool = False) -> None:
+    while _quarantines:
+        _quarantines.popitem()[1].close(inherited)
 
 
-after_fork_in_child(lambda: _close(gone=True))
+after_fork_in_child(lambda: _close_all(inherited=True))

@@ -1,4 +1,4 @@
-"""Keeps a runtime's chatter during builds off the user's terminal, and nothing else."""
+"""Discard the lines that OpenCL compilers print to stderr during builds, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,48 +12,42 @@ from typing import Any, BinaryIO, cast
 
 from clarray._engine.runtime.forking import after_fork_in_child
 
-_CHATTER = rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|"
+_COMPILER_LINE = rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|"
 
 
 @contextlib.contextmanager
-def quiet_build() -> Iterator[None]:
-    """Silence pyopencl's compiler warnings, and the runtime's lines on stderr.
+def silence_build_output() -> Iterator[None]:
+    """Silence pyopencl's compiler warnings, and the lines of OpenCL compilers on stderr, during the block.
 
-    PoCL and NVIDIA let their compilers print "1 warning generated." and the like straight to file descriptor 2.
-    Whatever else was written there meanwhile is passed on afterwards.
+    PoCL and NVIDIA let their compilers print lines such as "1 warning generated." to file descriptor 2. All other lines
+    that are written there during the block are written to stderr afterwards.
     """
-    with _held_back():
-        yield
-
-
-# Several threads build at once, and a signal handler may build while its thread does. So there is no lock that one of
-# them could wait for: every change is made in one step after the last look, with no call between them.
-_builds: set[object] = set()  # the first takes the terminal away, the last gives it back
-_terminal = -1
-_held: BinaryIO | None = None
-_filters: warnings.catch_warnings[Any] | None = None
-
-
-@contextlib.contextmanager
-def _held_back() -> Iterator[None]:
     build = object()
     try:
         _builds.add(build)
         _ignore_warnings()
-        _take()
+        _redirect_stderr()
         yield
     finally:
         try:
             _end(build)
         finally:
-            _end(build)  # which Ctrl-C may have ended early; what is done already is not done again
+            _end(build)  # Ctrl-C may have interrupted the first call; a second one repeats nothing
+
+
+# Several threads build at the same time, and a signal handler may build while its thread does. A lock could deadlock,
+# so there is none: each change follows its check with no call between them.
+_builds: set[object] = set()  # the first one redirects stderr, the last one restores it
+_stderr_copy = -1
+_captured: BinaryIO | None = None
+_filters: warnings.catch_warnings[Any] | None = None
 
 
 def _end(build: object) -> None:
     _builds.discard(build)
     if not _builds:
-        _heed_warnings()
-        _give_back()
+        _restore_warnings()
+        _restore_stderr()
 
 
 def _ignore_warnings() -> None:
@@ -63,13 +57,13 @@ def _ignore_warnings() -> None:
         filters.__enter__()
         if _filters is None:
             _filters = filters
-        else:  # a re-entrant call has been quicker
+        else:  # a re-entrant call has set the filters
             filters.__exit__(None, None, None)
             return
         warnings.simplefilter("ignore")
 
 
-def _heed_warnings() -> None:
+def _restore_warnings() -> None:
     global _filters
     filters = _filters
     if filters is not None:
@@ -78,55 +72,56 @@ def _heed_warnings() -> None:
             _filters = None
 
 
-def _take() -> None:
-    global _terminal, _held
-    if _held is not None:
+def _redirect_stderr() -> None:
+    global _stderr_copy, _captured
+    if _captured is not None:
         return
-    with contextlib.suppress(OSError):  # no stderr at all, or no file to hold it in: nothing to keep clean
-        terminal = os.dup(2)
+    with contextlib.suppress(OSError):  # no stderr, or no file for its lines: nothing to silence
+        stderr_copy = os.dup(2)
         try:
-            held = _scratch_file()
+            captured = _scratch_file()
         except OSError:
-            os.close(terminal)
+            os.close(stderr_copy)
             raise
-        if _held is None:
-            _terminal, _held = terminal, held  # in one step with taking it, so that it is given back in any case
-            os.dup2(_held.fileno(), 2)
+        if _captured is None:
+            # before the redirection, so that an interrupt cannot prevent the restoration
+            _stderr_copy, _captured = stderr_copy, captured
+            os.dup2(_captured.fileno(), 2)
         else:
-            os.close(terminal)
-            held.close()
+            os.close(stderr_copy)
+            captured.close()
 
 
-def _give_back() -> None:
-    global _terminal, _held
-    if _held is None:
+def _restore_stderr() -> None:
+    global _stderr_copy, _captured
+    if _captured is None:
         return
-    terminal, held = _terminal, _held
-    _terminal, _held = -1, None
-    os.dup2(terminal, 2)
-    os.close(terminal)
-    with held:
-        held.seek(0)
-        lines = held.readlines()
-    kept = [line for line in lines if not re.fullmatch(_CHATTER, line.rstrip())]
-    if kept:
+    stderr_copy, captured = _stderr_copy, _captured
+    _stderr_copy, _captured = -1, None
+    os.dup2(stderr_copy, 2)
+    os.close(stderr_copy)
+    with captured:
+        captured.seek(0)
+        lines = captured.readlines()
+    passed = [line for line in lines if not re.fullmatch(_COMPILER_LINE, line.rstrip())]
+    if passed:
         with contextlib.suppress(OSError):
-            os.write(2, b"".join(kept))
+            os.write(2, b"".join(passed))
 
 
 def _scratch_file() -> BinaryIO:
-    if hasattr(os, "memfd_create"):  # which a full disk is nothing to
+    if hasattr(os, "memfd_create"):  # needs no space on disk
         return os.fdopen(os.memfd_create("clarray"), "w+b")
     return cast(BinaryIO, tempfile.TemporaryFile())
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
-    """Give the child its stderr back: the builds under way stayed in the parent."""
-    global _held
+    """Restore stderr in the child: the builds that redirected it continue in the parent only."""
+    global _captured
     _builds.clear()
-    _heed_warnings()
-    if _held is not None:
-        os.dup2(_terminal, 2)
-        os.close(_terminal)
-        _held = None
+    _restore_warnings()
+    if _captured is not None:
+        os.dup2(_stderr_copy, 2)
+        os.close(_stderr_copy)
+        _captured = None

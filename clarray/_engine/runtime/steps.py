@@ -1,22 +1,22 @@
-"""The steps of a program, as Python plans or captures them; speedups/program_reading.cpp reads them.
+"""The steps of a program as Python plans or captures them. speedups/program_reading.cpp reads them.
 
-A program is a list of launches, of reads that guard it, of fills, and of waits. Each argument of a launch has a letter
-that says where it comes from when the program runs:
+A program is a list of launches, of reads that guard it, of fills, and of waits. A letter for each argument of a launch
+says where the argument comes from when the program runs:
 
 ======  ===========================================================  ==========================================
-letter  the argument                                                 the value beside the letter
+letter  the argument                                                 the value
 ======  ===========================================================  ==========================================
 i       an input's memory                                            its number
-f       the offset in it                                             the number, and what is added to the run's
+f       the offset in it                                             the number, and a summand
 t       memory that the program allocates                            its number
-k       memory that the device keeps                                 the `Memory`
+k       persistent memory of the device                              the `Memory`
 n       a number                                                     the number
-m, d    memory, and the number of the launch in it                   None, and the callable that gives both
-x       memory and offset, or value, of each input of an expression  what is added to the offsets, or ()
-y, z    the output's memory, and the offset in it                    None, and what is added to the caller's
-s       the elements of the result                                   None
+m, d    memory and the number of its launch                          None, and the callable that returns both
+x       memory and offset, or value, of each input of an expression  the summands of the offsets, or ()
+y, z    the output's memory, and the offset in it                    None, and a summand
+s       the size of the result                                       None
 l       the length of a reduced axis                                 None
-e       extents and strides of an expression's loops                 these numbers, and where each operand's begin
+e       extents and strides of an expression's loops                 these numbers, and the start of each operand's
 ======  ===========================================================  ==========================================
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Kernel
     from clarray._engine.runtime.memory import Memory
 
-INPUT, INPUT_OFFSET, TEMPORARY, KEPT, NUMBER = "i", "f", "t", "k", "n"
+INPUT, INPUT_OFFSET, TEMPORARY, PERSISTENT, NUMBER = "i", "f", "t", "k", "n"
 EPOCH_MEMORY, EPOCH_NUMBER = "m", "d"
 OPERANDS, OUTPUT, OUTPUT_OFFSET, SIZE, LENGTH, LOOPS = "x", "y", "z", "s", "l", "e"
 
@@ -41,19 +41,19 @@ ALWAYS_INLINE, NEVER_INLINE = (1 << 63) - 1, -1  # as `KernelStep.inline_bytes`
 
 
 class LaunchEpoch(int):
-    """The number of a launch, which is another one for each: an argument beside the memory that it numbers.
+    """The number of a launch, unique for the memory that is the argument before it.
 
     Attributes
     ----------
     next : callable
-        Gives the memory, and the number of the next launch.
+        Return the memory and the number of the next launch.
     """
 
     next: Callable[[], tuple[Memory, LaunchEpoch]]
 
 
 class WorkShare(NamedTuple):
-    """How many groups share the work of a launch, as `groups` of the elementwise plan; a unit is so many elements."""
+    """The parameters of the number of work-groups, as in `groups` of the elementwise plan. `unit` counts elements."""
 
     unit: int
     most_groups: int
@@ -63,20 +63,20 @@ class WorkShare(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class KernelStep:
-    """A launch.
+    """A launch of a kernel.
 
     Attributes
     ----------
     groups : tuple of int, optional
-        None if they follow from `share`.
+        The number of work-groups, or None if it follows from `share`.
     letters, args : str, tuple
-        Where each argument comes from, see above.
+        The sources of the arguments, see above.
     inline_bytes : int
-        Launches that move at most so many bytes run on the calling thread, if the device can.
+        A launch that moves at most `inline_bytes` runs on the calling thread, if the device can.
     nbytes : int, optional
-        Bytes that the launch moves; None if they are those of the operands.
+        The bytes that the launch moves, or None if they are the bytes of the operands.
     element_bytes : int
-        The same for each element of the result, if `nbytes` follows from that; else 0.
+        The bytes that the launch moves for each element of the result if these determine `nbytes`, else 0.
     share : WorkShare, optional
     """
 
@@ -94,7 +94,7 @@ class KernelStep:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadStep:
-    """A guard: the program goes on if the element still has this value."""
+    """A guard: the program continues only if the element still has this value."""
 
     kind: ClassVar[str] = "read"
     letter: str
@@ -114,7 +114,7 @@ class FillStep:
 
 @dataclass(frozen=True)
 class WaitStep:
-    """Wait until all that was launched has been done."""
+    """A wait until all launched work has finished."""
 
     kind: ClassVar[str] = "wait"
 

@@ -1,7 +1,7 @@
-"""Fourier transforms by VkFFT, where its bindings pyvkfft are installed: a plan is compiled for one shape.
+"""Fourier transforms by VkFFT, if its bindings pyvkfft are installed. A plan is compiled for one shape.
 
-A plan is not trusted: with one CPU runtime and double precision, lengths 23 and 51 came out wrong. Whoever makes
-one tries it before it is used (`clarray.fft.plans`).
+Plans need a self-test: with one CPU runtime and double precision, the results for lengths 23 and 51 were wrong.
+`clarray.fft.plans` tests each plan before its first use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @cache
 def bindings() -> Any:
-    """Import ``pyvkfft.opencl``; None where it is not installed, or its library does not load."""
+    """Import ``pyvkfft.opencl``, or return None if it is not installed or its library does not load."""
     try:
         return importlib.import_module("pyvkfft.opencl")
     except (ImportError, OSError, AttributeError):
@@ -32,24 +32,24 @@ def bindings() -> Any:
 
 
 class Plan:
-    """Transforms along one axis of C-contiguous arrays of one shape, between two memories.
+    """A plan for transforms along one axis of C-contiguous arrays of one shape.
 
     Parameters
     ----------
     device : Device
     shape : tuple of int
-        Of the values; if they are real, their spectrum has half as many along the axis, and one.
+        The shape of the values. The spectrum of n real values along the axis has n // 2 + 1.
     axis : int
-        The last one for real values.
+        The axis, for real values the last one.
     dtype : dtype
-        Of the values: float32, float64, complex64 or complex128.
+        The type of the values: float32, float64, complex64 or complex128.
     scaled : bool
-        The backward transform divides by the number of values; else nothing is divided.
+        Whether the backward transform divides by the number of values.
 
     Raises
     ------
     RuntimeError
-        VkFFT cannot do it.
+        VkFFT does not support the transform.
     """
 
     def __init__(self, device: Device, shape: tuple[int, ...], axis: int, dtype: np.dtype, scaled: bool) -> None:
@@ -66,28 +66,28 @@ class Plan:
             )
 
     def run(self, source: Memory, target: Memory, inverse: bool) -> None:
-        """Queue the transform of all lines, from the start of one memory to the start of another."""
+        """Queue the transform of all lines from the memory `source` to the memory `target`."""
         abort_capture()
         device = self._device
         values, spectrum = (self._shape, self._dtype), self._spectrum
         first, last = (spectrum, values) if inverse else (values, spectrum)
         with device.lock:
             queue = device.main.commands
-            given = cl_array.Array(queue, *first, data=source.buffer)
-            made = cl_array.Array(queue, *last, data=target.buffer)
+            operand = cl_array.Array(queue, *first, data=source.buffer)
+            transformed = cl_array.Array(queue, *last, data=target.buffer)
             if state.recorder is not None or device.called:
                 device.finish()
             device.pending = True
             start = time.perf_counter()
             try:
-                (self._app.ifft if inverse else self._app.fft)(given, made, queue)
+                (self._app.ifft if inverse else self._app.fft)(operand, transformed, queue)
             except RuntimeError as error:
                 device.check_alive(error)
                 raise
             finally:
-                device.pending = True  # again: a re-entrant call may have waited before the launch
+                device.pending = True  # set again: a re-entrant call may have waited before the launch
             if state.recorder is not None:
                 queue.finish()
-                record("launch", "vkfft", given.nbytes + made.nbytes, time.perf_counter() - start)
+                record("launch", "vkfft", operand.nbytes + transformed.nbytes, time.perf_counter() - start)
             if source.shared:
                 device.synchronize()

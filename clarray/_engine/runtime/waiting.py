@@ -1,8 +1,8 @@
-"""Waiting for a device: when it rests, and what is let go then.
+"""Wait for a device until it is idle, and release foreign memory after that.
 
-    launch -> pending is True -> begin_wait: pending is a mark -> drain -> end_wait: False, if it still is that mark
+    launch -> pending is True -> begin_wait: pending is a mark -> drain -> end_wait: False if it is still that mark
 
-A signal handler may launch at any moment of it, and replaces the mark.
+A signal handler may launch at any moment of a wait. Its launch replaces the mark.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime.interrupts import take_at_once
+from clarray._engine.runtime.interrupts import try_acquire
 from clarray._engine.speedups import core
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Block
 
 
-_SLOTS: tuple[str, ...] = ()  # those of `Device` itself, whose places the compiled core knows
+_SLOTS: tuple[str, ...] = ()  # none: the slots are those of `Device`, whose offsets the native implementation knows
 
 
 class Waiting:
-    """The part of a `Device` that waits; its attributes are described there."""
+    """The methods of a `Device` that wait. `Device` documents the attributes."""
 
     __slots__ = _SLOTS
 
@@ -40,30 +40,31 @@ class Waiting:
     _foreign: set[Block]
 
     def finish(self) -> None:
-        """Wait for the main queue, uncounted by a profile. For the runtime: the lock is held."""
+        """Wait for the main queue without a record in the profile. The caller holds the lock."""
         while self.pending:
             wait = self.begin_wait()
             self.drain()
             self.end_wait(wait)
 
     def begin_wait(self) -> object:
-        """Return a mark for `end_wait`. Every launch from here on replaces it, one of a re-entrant call among them."""
+        """Set and return a mark for `end_wait`. Any later launch replaces the mark, also one of a re-entrant call."""
         mark = self.pending = object()
         return mark
 
     def end_wait(self, mark: object) -> None:
-        """Note that the device rests, unless something has been launched since the mark was made."""
+        """Note that the device is idle, unless something has been launched since `begin_wait`."""
         if self.pending is mark:
             self.pending, self.called, self.queued = False, False, 0
 
     def drain(self) -> None:
-        """Wait for what is queued, as `finish` does, and go on taking the queue for busy.
+        """Wait for the queued work as `finish` does, but leave `pending` set.
 
-        For where memory is dropped, the garbage collector's among it: that may be within a launch which has been noted
-        as pending, and is queued after this.
+        Use this where memory is dropped, for example by the garbage collector. That may happen inside a launch that has
+        set `pending` and is queued afterwards.
         """
         if self.pending:
-            dropped, self._dropped = self._dropped, []  # before: a re-entrant call drops what it has launched with
+            # before the wait: a re-entrant call appends the memory of its own launches
+            dropped, self._dropped = self._dropped, []
             try:
                 if self.called:
                     core.wait()
@@ -77,36 +78,36 @@ class Waiting:
             for block, _ in dropped:
                 self._foreign.discard(block)
 
-    def at_rest(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Wait for the device, then call a function that reads or writes host memory. The lock is held.
+    def call_when_idle(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Wait for the device, then call a function that reads or writes host memory. The caller holds the lock.
 
-        Python runs no signal handler between the last look and the call, so a re-entrant call has launched nothing
-        that still uses the memory. `function` is one of C, which runs no Python code before it is done.
+        Python runs no signal handler between the last check and the call, so no re-entrant call has launched work that
+        still uses the memory. `function` must be a C function that runs no Python code before it is done.
         """
         while True:
             self.finish()
             if not self.pending:
                 return function(*args)
 
-    def take_in(self, block: Block) -> None:
-        """Hold a block that is somebody else's memory, until it has been let go."""
+    def retain_foreign(self, block: Block) -> None:
+        """Keep a block of foreign memory until `release_foreign`."""
         self._foreign.add(block)
 
-    def let_go(self, block: Block, keep: Any) -> None:
-        """Let such a block go, and what keeps its memory, after whatever may still use it.
+    def release_foreign(self, block: Block, owner: Any) -> None:
+        """Release a block of foreign memory and the owner of the memory, after the last launch that may use it.
 
-        As it is called where memory is dropped, with whatever locks held, it waits for no thread.
+        The method is called where memory is dropped, with any locks held, so it waits for no other thread.
         """
         if self.inherited or self.lost:
-            self._dropped.append((block, keep))  # for good: freeing would call into OpenCL
+            self._dropped.append((block, owner))  # never released: freeing would call into OpenCL
         elif self.closed or not self.pending:
             self._foreign.discard(block)
         else:
-            self._dropped.append((block, keep))
-            taken: list[bool] = []
+            self._dropped.append((block, owner))
+            acquired: list[bool] = []
             try:
-                if take_at_once(self.lock, taken):
+                if try_acquire(self.lock, acquired):
                     self.drain()
             finally:
-                if True in taken:
+                if True in acquired:
                     self.lock.release()

@@ -76,7 +76,7 @@ bool put_element(char* at, const Dtype& dtype, PyObject* value) {
     }
 }
 
-// Where an element is in what the host keeps of memory of the device's own, see clarray._engine.runtime.host_read_cache; null
+// Where an element is in what the host keeps of memory of the device's own, see runtime.host_read_cache; null
 // where that does not hold it.
 const char* mirrored_address(PyObject* in, long long offset, const Dtype& dtype) {
     PyObject* mirror = memory.mirror.of(in);

@@ -85,7 +85,7 @@ struct Plain {
 };
 Plain plain_number(char code, const Argument& argument);
 
-// Go through arguments as a kernel takes them (`Taken` in clarray._engine.runtime.argument_layout): each goes to its place by `buffer`,
+// Go through arguments as a kernel takes them (`ArgumentLayout`): each goes to its place by `buffer`,
 // or by `bytes`, numbers alone or all in the structure, which is the last. False where a type is for Python, or either says so.
 template <typename Buffer, typename Bytes>
 bool pass_arguments(const char* codes, PyObject* places, const Argument* arguments, size_t count, char* structure,

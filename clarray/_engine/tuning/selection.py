@@ -45,7 +45,7 @@ def select(capabilities: Capabilities, tuned: Tuned | None = None) -> Policies:
     row = next(row for row_kind, row_vendor, row in DEVICE_ROWS if row_kind in ("", kind) and row_vendor in vendor)
     if capabilities.wide_registers:
         row = replace(row, products=CPU_WIDE_PRODUCTS)
-    row = _with_own_threads(row) if capabilities.calls_code else _with_slow_threads(row, capabilities.hand_over)
+    row = _with_own_threads(row) if capabilities.calls_code else _with_slow_threads(row, capabilities.handover_seconds)
     return row if tuned is None else tuned.apply(row)
 
 
@@ -68,13 +68,13 @@ def _with_own_threads(row: Policies) -> Policies:
     return replace(row, **changed)
 
 
-def _with_slow_threads(row: Policies, wake_time: float) -> Policies:
+def _with_slow_threads(row: Policies, handover_seconds: float) -> Policies:
     """Return the row for a device whose threads start and finish a launch in `wake_time` seconds.
 
     If that is long, the calling thread runs larger launches whose results are awaited. A virtual machine took 30 to
     50 us to wake a thread, in which one core reads 4 MiB.
     """
-    factor = min(int(wake_time / ASSUMED_WAKE_TIME), MOST_INLINE_FACTOR)
+    factor = min(int(handover_seconds / ASSUMED_WAKE_TIME), MOST_INLINE_FACTOR)
     if factor <= 1:
         return row
     policies = {name: getattr(row, name) for name in AWAITED_ALGORITHMS}

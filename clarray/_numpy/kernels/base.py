@@ -20,7 +20,7 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import CText, Monoid, snippet_monoid
 from clarray._engine.ops.snippets import INDEX, SIZE, Snippet, check_kernel_name, mentions, snippet_loop
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.includes import note_of
+from clarray._engine.runtime.includes import include_comment
 from clarray._numpy.kernels.arguments import (
     Call,
     Signature,
@@ -92,7 +92,7 @@ class Kernel:
 
     def _preamble_for(self, text: str) -> str:
         """Return the preamble with a note of the headers that it and `text` include, as part of the cache key."""
-        return self._preamble + note_of(f"{self._preamble}\n{text}")
+        return self._preamble + include_comment(f"{self._preamble}\n{text}")
 
     def _shape(self, call: Call, size: Any) -> Shape:
         """Return the shape over which the kernel runs: that of the broadcast inputs and outputs, or ``size``."""

@@ -14,7 +14,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import as_count
-from clarray._engine.runtime.includes import note_of
+from clarray._engine.runtime.includes import include_comment
 from clarray._numpy.kernels.arguments import TOO_MANY_WORK_ITEMS
 
 __all__ = ["RawKernel", "RawModule"]
@@ -63,7 +63,7 @@ class RawKernel:
 
     def __init__(self, code: str, name: str, options: Sequence[str] = ()) -> None:
         text = launchers.snippet_raw.macros(options) + _checked_text(code)
-        self._source = launchers.snippet_raw.read_kernel(text + note_of(text), name)
+        self._source = launchers.snippet_raw.read_kernel(text + include_comment(text), name)
         self.code = code
         self.name = name
         self.options = tuple(options)

@@ -18,7 +18,7 @@ from clarray._api.doctor import children, command, hardware, system
 from clarray._api.doctor.families import FAMILIES, agrees, compute
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
 from clarray._engine.runtime import current_device, devices
-from clarray._engine.runtime.cache import cache_of
+from clarray._engine.runtime.cache import disk_cache
 from clarray._engine.runtime.install_lines import DRIVERS
 
 
@@ -227,9 +227,9 @@ def test_a_cache_that_is_damaged(
 ) -> None:
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))
     for name in ("programs", "tuning"):
-        cache_of(name).store("sound", b"bytes")
+        disk_cache(name).store("sound", b"bytes")
     assert [each.state for each in system.caches()] == [OK]
-    cache_of("programs").store("spoilt", b"other bytes")
+    disk_cache("programs").store("spoilt", b"other bytes")
     with (tmp_path / "programs" / "spoilt").open("ab") as file:
         file.write(b"!")
     (only,) = problems(list(system.caches()))
@@ -238,7 +238,7 @@ def test_a_cache_that_is_damaged(
     assert (tmp_path / "programs" / "spoilt").exists()  # looking changes nothing
     assert system.clear_caches() == 2
     assert [each.state for each in system.caches()] == [OK]
-    assert cache_of("tuning").load("sound") == b"bytes"
+    assert disk_cache("tuning").load("sound") == b"bytes"
 
 
 def test_clear_cache_is_a_flag(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def assert_all_is_free() -> None:
     thread.start()
     thread.join()
     recording = state.capture  # another thread's is in order: it is at work
-    assert (stuck, state.recorder, recording is not None and recording.is_ours) == ([], None, False)
+    assert (stuck, state.recorder, recording is not None and recording.is_current_thread) == ([], None, False)
     end = time.monotonic() + 30
     while not gc.isenabled() and time.monotonic() < end:
         time.sleep(0.001)  # a thread that compiles has it off while it launches
@@ -387,7 +387,7 @@ def test_interrupts_while_kernels_are_made(storm: Storm) -> None:
         assert_all_is_free()
     assert came
     assert os.fstat(2) == terminal
-    assert (silence_build_output._builds, silence_build_output._held, _compiled.at_once) == (set(), None, 0)
+    assert (silence_build_output._builds, silence_build_output._captured, _compiled.depth) == (set(), None, 0)
 
 
 # Where Python looks whether a signal has come: as a function begins, where one has been called, and where a loop turns.
@@ -487,12 +487,12 @@ def test_an_interrupt_at_each_point_of_a_silent_build(where: str) -> None:
     points, before, heeded = Points(where), os.fstat(2), list(warnings.filters)
 
     def work() -> None:
-        with silence_build_output.quiet_build():
+        with silence_build_output.silence_build_output():
             os.write(2, b"1 warning generated.\n")
 
     points.interrupted(-1, work)
     assert points.seen
     for due in range(1, points.seen + 1):
         assert points.interrupted(due, work)
-        assert (os.fstat(2), silence_build_output._builds, silence_build_output._held) == (before, set(), None), due
+        assert (os.fstat(2), silence_build_output._builds, silence_build_output._captured) == (before, set(), None), due
         assert warnings.filters == heeded, due

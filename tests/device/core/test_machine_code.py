@@ -16,7 +16,7 @@ import clarray
 from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.runtime import Device, Kernel, current_device
 from clarray._engine.runtime.backends.pocl import machine_code
-from clarray._engine.runtime.capabilities import trials
+from clarray._engine.runtime.capabilities import trial_compiler
 
 from ..conftest import assert_same
 
@@ -224,7 +224,7 @@ def test_first_launches_at_the_same_time(monkeypatch: pytest.MonkeyPatch, device
             launch(twins(), k)
         device.release_programs()
     kernels = twins()
-    noted, waits, goes_on = Kernel._note_code, threading.Event(), threading.Event()
+    noted, waits, goes_on = Kernel._record_code_file, threading.Event(), threading.Event()
 
     def note(kernel: Any, *more: Any) -> None:
         if kernel is kernels[1]:
@@ -235,8 +235,8 @@ def test_first_launches_at_the_same_time(monkeypatch: pytest.MonkeyPatch, device
             beside.join()
         noted(kernel, *more)
 
-    monkeypatch.setattr(Kernel, "_note_code", note)
-    beside = threading.Thread(target=kernels[1].compile_apart, args=((8,), (4,), [None], True))
+    monkeypatch.setattr(Kernel, "_record_code_file", note)
+    beside = threading.Thread(target=kernels[1].compile_without_lock, args=((8,), (4,), [None], True))
     beside.start()
     assert waits.wait(20)
     for k in (0, 2, *[0, 1, 2] * 4):
@@ -312,9 +312,9 @@ print(device.capabilities.calls_code, device.pending, device.called, float(y[5])
 
 def test_what_the_probe_tells(monkeypatch: pytest.MonkeyPatch, device: Device) -> None:
     """Where a work-group is told of its launch otherwise, nothing is called."""
-    assert device.compiled.calls_code
-    monkeypatch.setattr(machine_code, "_called", lambda code: np.zeros((2, 3, 9), np.int64))
-    arguments = [device.cl_device], trials(device.context, device.cl_device), device.context
+    assert device.probed.calls_code
+    monkeypatch.setattr(machine_code, "_call_probe", lambda code: np.zeros((2, 3, 9), np.int64))
+    arguments = [device.cl_device], trial_compiler(device.context, device.cl_device), device.context
     assert not device.backend.probe(*arguments).calls_code
     monkeypatch.undo()
     assert device.backend.probe(*arguments).calls_code

@@ -50,7 +50,7 @@ RECORDED = (
 @pytest.mark.parametrize("statement", RECORDED)
 def test_what_is_recorded_is_numpys_until_then(statement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setting, "on", True)
-    monkeypatch.setattr(capture, "OFTEN", 8)
+    monkeypatch.setattr(capture, "FREQUENT_CALLS", 8)
     by_numpy: list[int] = []
     for module in (small_calls, small_indexing):
         for name in ("compute_on_host", "overwrite"):

@@ -21,7 +21,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.runtime.profiling import state
-from clarray._engine.runtime.silence_build_output import quiet_build
+from clarray._engine.runtime.silence_build_output import silence_build_output
 
 THREADS = 8
 
@@ -204,7 +204,7 @@ def check(node: Node) -> None:
 BLOCKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "profile": (clarray.profile, lambda: state.recorder),
     "kernels only": (kernels_only, lambda: setting.on),
-    "quiet build": (quiet_build, lambda: list(warnings.filters)),
+    "quiet build": (silence_build_output, lambda: list(warnings.filters)),
 }
 
 

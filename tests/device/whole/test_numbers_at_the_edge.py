@@ -91,7 +91,7 @@ def report() -> dict[str, str]:
     clarray.ones(3).evaluate()
     kernels = kernel_cache_of(current_device())
     kernels.policies = replace(kernels.policies, optimized=kernels.capabilities.kind != "cpu")  # as by `quick_builds`
-    pool._PATIENCE_SECONDS = 0  # no other process has memory to give back
+    pool._MAX_WAIT_SECONDS = 0  # no other process has memory to give back
     now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (now + SPACE, now + SPACE))
     found = {}

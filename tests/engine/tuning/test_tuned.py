@@ -20,7 +20,7 @@ class Cpu:
     kind = "cpu"
     vendor = "any"
     wide_registers = False
-    hand_over = 0.0
+    handover_seconds = 0.0
     calls_code = False
 
 
@@ -98,10 +98,10 @@ def test_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert select(device).products.vector_bytes == 2 * CPU.products.vector_bytes
     assert select(device, KEPT).reduce.loads == 8
     # threads that are slow to wake: the calling one does more of what is waited for, but for what tuning has found
-    device.hand_over = 16e-6
+    device.handover_seconds = 16e-6
     assert select(device).reduce.inline_bytes == 2 * CPU.reduce.inline_bytes
     assert select(device).elementwise == CPU.elementwise
-    device.hand_over = 1.0
+    device.handover_seconds = 1.0
     assert select(device).compact.inline_bytes == 4 * CPU.compact.inline_bytes
     found = replace(KEPT, changes={"reduce": {"inline_bytes": 1 << 18}})
     assert select(device, found).reduce.inline_bytes == 1 << 18

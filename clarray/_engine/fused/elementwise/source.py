@@ -47,7 +47,7 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
         params.append(f"const {plan.index} n")
         arg_types.append(f"int{32 if plan.index == 'int' else 64}")
     policy = plan.policy
-    argument_list = arguments(params, arg_types, capabilities.numbers_together)
+    argument_list = arguments(params, arg_types, capabilities.argument_struct)
     body = (
         value.text
         + argument_list.definition

@@ -15,7 +15,16 @@ from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.steps import KEPT, LENGTH, NUMBER, OPERANDS, OUTPUT, OUTPUT_OFFSET, TEMPORARY, KernelStep
+from clarray._engine.runtime.steps import (
+    LENGTH,
+    NUMBER,
+    OPERANDS,
+    OUTPUT,
+    OUTPUT_OFFSET,
+    PERSISTENT,
+    TEMPORARY,
+    KernelStep,
+)
 
 
 @planned_at_once
@@ -51,7 +60,7 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
     temporaries: tuple[int, ...] = ()
     if prepared.parts > 1:  # work-groups write the states of their parts to temporaries, and count how many are done
         temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
-        letters += TEMPORARY * len(temporaries) + KEPT
+        letters += TEMPORARY * len(temporaries) + PERSISTENT
         args += [*range(len(temporaries)), cache.counters]
     letters += OUTPUT + OUTPUT_OFFSET
     args += [None, 0]

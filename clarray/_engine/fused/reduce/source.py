@@ -163,7 +163,7 @@ def reduce_source(
     params, arg_types = _loop_parameters(plan, operands, result.outs)
     params = [*inputs.params, *result.params, *params]
     arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
-    argument_list = arguments(params, arg_types, capabilities.numbers_together)
+    argument_list = arguments(params, arg_types, capabilities.argument_struct)
     functions = call.text + (mask.text if mask is not None else "") + result.text + argument_list.definition
     body = functions + render(
         "reduce/reduce",
@@ -221,7 +221,7 @@ def combine_source(
     params += [f"const long yk{a}" for a in range(plan.kept_rank)]
     arg_types = [*epilogue_code.arg_types, *kinds, *out_kinds, *["int64"] * 2, *["int32"] * shared]
     arg_types += ["int64"] * (2 * plan.kept_rank)
-    argument_list = arguments(params, arg_types, capabilities.numbers_together)
+    argument_list = arguments(params, arg_types, capabilities.argument_struct)
     body = (
         epilogue_code.text
         + argument_list.definition

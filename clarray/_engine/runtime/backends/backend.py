@@ -1,4 +1,4 @@
-"""The interface of a backend, and the backend of an implementation that needs nothing beyond OpenCL."""
+"""The interface of a backend, and the default backend for implementations without special needs."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """Capabilities that only a trial can show. The device's identity names them on disk: all processes plan alike.
+class ProbeResult:
+    """Capabilities that only trial compilations show. They are cached on disk, so that all processes plan alike.
 
     Attributes
     ----------
     patched : bool
-        `Backend.patch` is needed before anything compiles.
+        Whether `Backend.patch` is needed before anything compiles.
     clang_builtins : bool
         See `Capabilities`.
     function_attribute : str
         The text that the compiler needs before every function.
     binary_ids : tuple of str
-        The id of each device in its binaries, if a binary of one device can be made one of another.
-    hand_over : float
+        The id of each device in its binaries, if a binary can be converted to one for another device.
+    handover_seconds : float
         See `Capabilities`.
     calls_code : bool
-        The native implementation can call the machine code of kernels.
+        Whether the native implementation can call the machine code of kernels.
     """
 
     patched: bool = False
     clang_builtins: bool = False
     function_attribute: str = ""
     binary_ids: tuple[str, ...] = ()
-    hand_over: float = 0.0
+    handover_seconds: float = 0.0
     calls_code: bool = False
 
     @staticmethod
-    def from_json(fields: dict[str, Any] | None) -> Compiled | None:
-        """Return the capabilities that were stored, or None if these are none, or another version's."""
+    def from_json(fields: dict[str, Any] | None) -> ProbeResult | None:
+        """Return stored capabilities, or None if there are none or they have other fields."""
         try:
-            return Compiled(**fields | {"binary_ids": tuple(fields["binary_ids"])}) if fields else None
+            return ProbeResult(**fields | {"binary_ids": tuple(fields["binary_ids"])}) if fields else None
         except (KeyError, TypeError):
             return None
 
 
 class MachineCode:
-    """The function of a kernel that runs one work-group, loaded as long as this lives.
+    """The machine code of a kernel: a function that runs one work-group. It stays loaded while this object lives.
 
     Attributes
     ----------
     address : int
     codes, places : bytes
-        How the kernel takes its arguments, see `Taken`.
+        The layout of the arguments, see `ArgumentLayout`.
     """
 
     __slots__ = ("address", "codes", "places")
 
 
-class Trials(NamedTuple):
+class TrialCompiler(NamedTuple):
     """The functions with which a backend compiles trial programs.
 
     Attributes
@@ -72,7 +72,8 @@ class Trials(NamedTuple):
     compile : callable
         Compile a source for a device.
     guard : callable
-        Return the context in which a trial may launch on a device, and ask for a binary if the second argument says so.
+        Return the context in which a trial may launch on a device. The second argument says whether it requests a
+        binary.
     """
 
     compiles: Callable[[str], bool]
@@ -81,12 +82,16 @@ class Trials(NamedTuple):
 
 
 class Backend:
-    """The interface to an OpenCL implementation beyond OpenCL. This class is for those that need nothing."""
+    """The interface to an OpenCL implementation. This class is for implementations without special needs."""
 
     name: ClassVar[str] = "plain"
-    compiles_at_launch: ClassVar[bool] = False  # a build leaves the machine code to each kernel's first launch
-    works_in_process: ClassVar[bool] = False  # by threads of this process, so that a fork waits for them
-    takes_longer_memory: ClassVar[bool] = False  # a buffer may be shorter than the host memory that it stands for
+    compiles_at_launch: ClassVar[bool] = (
+        False  # whether the first launch of a kernel makes its machine code, and not the build
+    )
+    works_in_process: ClassVar[bool] = (
+        False  # whether threads of this process run kernels, so that a fork waits for them
+    )
+    accepts_short_buffers: ClassVar[bool] = False  # whether kernels may access host memory behind the end of a buffer
 
     # Discovery
 
@@ -94,64 +99,64 @@ class Backend:
         """Return the environment variables to set for the first query of OpenCL."""
         return {}
 
-    def discovered(self) -> None:
-        """Note that the first query is over."""
+    def end_discovery(self) -> None:
+        """Handle the end of the first query."""
 
-    def hint(self) -> str:
-        """Return what to add to the error that says that there is no device."""
+    def no_device_hint(self) -> str:
+        """Return a hint for the error that there is no device."""
         return ""
 
-    def starting(self, found: Sequence[cl.Device]) -> AbstractContextManager[None]:
-        """Return the context in which the drivers start, and put their devices into `found`."""
+    def starting(self, discovered: Sequence[cl.Device]) -> AbstractContextManager[None]:
+        """Return the context in which the drivers start, and the discovery adds their devices to `discovered`."""
         return contextlib.nullcontext()
 
-    def paired(self, listed: Sequence[cl.Device]) -> list[tuple[cl.Device, cl.Device | None]]:
-        """Return the devices of a platform, each with the one that runs its launches in the calling thread."""
-        return [(device, None) for device in listed]
+    def pair_devices(self, devices: Sequence[cl.Device]) -> list[tuple[cl.Device, cl.Device | None]]:
+        """Return pairs of a platform's device and the device that runs its launches in the calling thread, or None."""
+        return [(device, None) for device in devices]
 
     def survives_fork(self, device: cl.Device) -> bool:
         """Return whether a device of the parent works in a forked process."""
         return False
 
-    def abandon(self) -> None:
-        """Leave what this process keeps on disk to a later one: something here still uses it."""
+    def leave_files(self) -> None:
+        """Leave the files of this process to a later process, since a thread still uses them."""
 
-    # Compiling
+    # BackgroundCompilation
 
-    def probe(self, devices: Sequence[cl.Device], trials: Trials, context: cl.Context) -> Compiled:
-        """Return what trial compilations show of a CPU, but for `clang_builtins` and `hand_over`."""
-        return Compiled()
+    def probe(self, devices: Sequence[cl.Device], trial_compiler: TrialCompiler, context: cl.Context) -> ProbeResult:
+        """Return the result of trial compilations for a CPU, without `clang_builtins` and `handover_seconds`."""
+        return ProbeResult()
 
     def patch(self, device: cl.Device) -> None:
-        """Make the compiler work, as an earlier process has found out that it must be."""
+        """Patch the compiler, if an earlier process has found that necessary."""
 
-    def binary_room(self) -> Any:
-        """Return the memory that asking for a binary takes, or None if it is that of compiling."""
+    def binary_need(self) -> Any:
+        """Return the memory that a request for a binary needs, or None if it needs no more than compilation."""
         return None
 
     def require(self, device: cl.Device, loads: bool) -> None:
-        """Raise OSError if the compiler would lack something; `loads` says that the machine code is on disk."""
+        """Raise OSError if the compiler would fail. `loads` says whether the machine code is on disk."""
 
     def require_files(self) -> None:
-        """Raise OSError if there is no room for the files of a launch."""
+        """Raise OSError if there is no space for the files of a launch."""
 
-    def children_waited_for(self) -> AbstractContextManager[None]:
-        """Return the context in which the compiler can wait for its processes."""
+    def wait_for_children(self) -> AbstractContextManager[None]:
+        """Return the context in which the compiler can wait for its child processes."""
         return contextlib.nullcontext()
 
-    def shortened(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
-        """Return a source that compiles faster to the same program, and its options; None if there is none."""
+    def shorten_source(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
+        """Return a source that compiles faster to the same program, with its options, or None."""
         return None
 
     # Binaries
 
     def program_binary(self, program: cl.Program, kernels: int) -> bytes:
-        """Return the binary of a program of so many kernels, compiled for one device; b'' if there is none."""
-        # A program made from source names every device of its context, with nothing for the others.
+        """Return the binary of a program with `kernels` kernels, compiled for one device, or b'' if there is none."""
+        # A program made from source lists every device of its context, and has no binary for the others.
         with contextlib.suppress(cl.Error):
-            for part in program.get_info(cl.program_info.BINARIES):
-                if part:
-                    return bytes(part)
+            for binary in program.get_info(cl.program_info.BINARIES):
+                if binary:
+                    return bytes(binary)
         return b""
 
     def is_complete(self, binary: bytes) -> bool:
@@ -159,30 +164,30 @@ class Backend:
         return bool(binary)
 
     def retarget(self, binary: bytes, binary_id: str) -> bytes:
-        """Return a binary for the device that has another id."""
+        """Return the binary with the id of another device."""
         return binary
 
-    def placed(self, binary: bytes, folder: str | None) -> tuple[bytes, str | None]:
-        """Return a binary whose files go to a folder, and the folder: the one given, or a new one."""
+    def assign_folder(self, binary: bytes, folder: str | None) -> tuple[bytes, str | None]:
+        """Return the binary with the name of the folder for its files, and the name: `folder` or a new one."""
         return binary, folder
 
     # Machine code
 
     def program_folder(self, program: cl.Program) -> str | None:
-        """Return the name of the folder that has a program's files."""
+        """Return the name of the folder with a program's files."""
         return None
 
     def is_compiled(self, folder: str | None, kernel: str, local: tuple[int, ...]) -> bool:
-        """Return whether the machine code of such launches came with a program's binary."""
+        """Return whether the machine code for a local size came with a program's binary."""
         return False
 
     def code_file(self, folder: str | None, kernel: str, local: tuple[int, ...]) -> Path | None:
-        """Return the file of the machine code of a launch that has finished."""
+        """Return the file with the machine code of a finished launch."""
         return None
 
     def load(self, file: Path, kernel: str, codes: bytes, places: bytes) -> Any:
-        """Load the machine code of a kernel, for the native implementation; None if that fails."""
+        """Load the machine code of a kernel for the native implementation, or return None if that fails."""
         return None
 
     def use_threads(self, compute_units: int) -> None:
-        """Have the native implementation share work among as many threads as the device has."""
+        """Set the number of threads of the native implementation to the number of the device's threads."""

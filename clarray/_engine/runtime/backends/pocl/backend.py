@@ -1,4 +1,4 @@
-"""PoCL as a backend: each method calls the module that does it."""
+"""The backend of PoCL. Its methods call the other modules of the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.backend import Backend, Compiled, Trials
+from clarray._engine.runtime.backends.backend import Backend, ProbeResult, TrialCompiler
 from clarray._engine.runtime.backends.pocl import (
     binary_format,
     compiler_needs,
@@ -21,9 +21,9 @@ from clarray._engine.runtime.backends.pocl import (
     scratch_folder,
 )
 from clarray._engine.runtime.backends.pocl.settings import settings
-from clarray._engine.runtime.host_memory import Room, mebibytes
+from clarray._engine.runtime.host_memory import MemoryNeed, need_in_mib
 
-_BINARY = mebibytes(352, 352, 64)
+_BINARY = need_in_mib(352, 352, 64)
 _NO_FOLDER = "; PoCL is there, but no folder that it can write to and run programs from: POCL_CACHE_DIR names one"
 _EMPTY = "kernel void probe(void) {}"
 _PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"
@@ -31,26 +31,26 @@ _WITH_ATTRIBUTE = """
 {attribute} float16 helper(float16 x) {{ return exp(x); }}
 {attribute} kernel void probe(global float *x) {{ vstore16(helper(vload16(1, x)), 0, x); }}
 """
-# PoCL 3 keeps the machine code of 128 kernels open and closes what was launched longest ago for the next one, which it
-# opens in 0.3 ms. Where its own memory does not tell the binary, whoever asks for one asks twice, its size first; the
-# second time PoCL counts a user, who never leaves, of a variant of each of its kernels. After 126 of them the others
-# had two places, and a loop of three kernels opened one at each launch.
-_MOST_HELD_OPEN = 40
+# PoCL 3 keeps the machine code of 128 kernels open. To open another, which takes 0.3 ms, it closes the one that was
+# launched longest ago. If the binary cannot be read from PoCL's memory, it is requested by OpenCL. PoCL then holds a
+# reference to a variant of each kernel and never drops it. With 126 such references only two kernels could be open, and
+# a loop of three kernels opened one at each launch.
+_MAX_HELD_OPEN = 40
 
 
 class Pocl(Backend):
-    """PoCL, of any version. What depends on the structures of PoCL 3.0 does nothing for others."""
+    """PoCL of any version. Features that depend on the structures of PoCL 3.0 do nothing for other versions."""
 
     name = "pocl"
     compiles_at_launch = True
     works_in_process = True
-    takes_longer_memory = True
+    accepts_short_buffers = True
 
     def __init__(self) -> None:
-        self._held_open = 0  # kernels, because their binaries have been asked for
+        self._held_open = 0  # kernels with references that PoCL never drops
 
     def owns(self, device: cl.Device) -> bool:
-        """Return whether a device is PoCL's."""
+        """Return whether a device belongs to PoCL."""
         return "pocl" in device.platform.version.lower()
 
     # Discovery
@@ -58,46 +58,46 @@ class Pocl(Backend):
     def settings(self, has_driver: Callable[[str], bool]) -> dict[str, str]:
         return settings(has_driver)
 
-    def discovered(self) -> None:
-        scratch_folder.confirm()
+    def end_discovery(self) -> None:
+        scratch_folder.remove_if_unused()
 
-    def hint(self) -> str:
+    def no_device_hint(self) -> str:
         return _NO_FOLDER if scratch_folder.is_missing() else ""
 
-    def starting(self, found: Sequence[cl.Device]) -> AbstractContextManager[None]:
-        return pool_threads.spread(found, self.owns)
+    def starting(self, discovered: Sequence[cl.Device]) -> AbstractContextManager[None]:
+        return pool_threads.pin_threads(discovered, self.owns)
 
-    def paired(self, listed: Sequence[cl.Device]) -> list[tuple[cl.Device, cl.Device | None]]:
-        """Make `basic`, which runs kernels in the calling thread, a part of the device with a thread pool."""
-        basic = [device for device in listed if self.survives_fork(device)]
-        pool = [device for device in listed if device.name.startswith("pthread")]
+    def pair_devices(self, devices: Sequence[cl.Device]) -> list[tuple[cl.Device, cl.Device | None]]:
+        """Pair the device with a thread pool and `basic`, which runs kernels in the calling thread."""
+        basic = [device for device in devices if self.survives_fork(device)]
+        pool = [device for device in devices if device.name.startswith("pthread")]
         if not (basic and pool):
-            return super().paired(listed)
-        rest = [device for device in listed if device not in (*basic, *pool)]
-        return [(pool[0], basic[0]), *super().paired(rest)]
+            return super().pair_devices(devices)
+        rest = [device for device in devices if device not in (*basic, *pool)]
+        return [(pool[0], basic[0]), *super().pair_devices(rest)]
 
     def survives_fork(self, device: cl.Device) -> bool:
         return self.owns(device) and device.name.startswith("basic")
 
-    def abandon(self) -> None:
-        scratch_folder.abandon()
+    def leave_files(self) -> None:
+        scratch_folder.leave_to_later_process()
 
-    # Compiling
+    # BackgroundCompilation
 
-    def probe(self, devices: Sequence[cl.Device], trials: Trials, context: cl.Context) -> Compiled:
+    def probe(self, devices: Sequence[cl.Device], trial_compiler: TrialCompiler, context: cl.Context) -> ProbeResult:
         device = devices[0]
         if not cpu_name.is_patchable(device):
-            return Compiled()
+            return ProbeResult()
         patched = cpu_name.is_patched(device)
-        if not patched and not trials.compiles(_PLAIN):
+        if not patched and not trial_compiler.compiles(_PLAIN):
             patched = self._patch_all(devices)
         attribute = "" if patched else cpu_name.function_attribute()
-        if attribute and not trials.compiles(_WITH_ATTRIBUTE.format(attribute=attribute)):
+        if attribute and not trial_compiler.compiles(_WITH_ATTRIBUTE.format(attribute=attribute)):
             attribute = ""
             patched = self._patch_all(devices)
-        ids = tuple(self._binary_id(each, trials) for each in devices) if len(devices) > 1 else ()
-        calls_code = self._calls_code(device, trials, context)
-        return Compiled(patched=patched, function_attribute=attribute, binary_ids=ids, calls_code=calls_code)
+        ids = tuple(self._binary_id(each, trial_compiler) for each in devices) if len(devices) > 1 else ()
+        calls_code = self._calls_code(device, trial_compiler, context)
+        return ProbeResult(patched=patched, function_attribute=attribute, binary_ids=ids, calls_code=calls_code)
 
     def patch(self, device: cl.Device) -> None:
         cpu_name.patch_cpu_name(device)
@@ -106,20 +106,20 @@ class Pocl(Backend):
         patched = [cpu_name.patch_cpu_name(device) for device in devices]
         return any(patched)
 
-    def _binary_id(self, device: cl.Device, trials: Trials) -> str:
-        program = trials.compile(device, _EMPTY)
-        with trials.guard(device, True):
+    def _binary_id(self, device: cl.Device, trial_compiler: TrialCompiler) -> str:
+        program = trial_compiler.compile(device, _EMPTY)
+        with trial_compiler.guard(device, True):
             return binary_format.binary_id(super().program_binary(program, 1))
 
-    def _calls_code(self, device: cl.Device, trials: Trials, context: cl.Context) -> bool:
+    def _calls_code(self, device: cl.Device, trial_compiler: TrialCompiler, context: cl.Context) -> bool:
         try:
-            program = trials.compile(device, machine_code.PROBE)
+            program = trial_compiler.compile(device, machine_code.PROBE)
         except RuntimeError:
             return False
-        with trials.guard(device, False):
+        with trial_compiler.guard(device, False):
             return machine_code.is_callable(context, device, program)
 
-    def binary_room(self) -> Room:
+    def binary_need(self) -> MemoryNeed:
         return _BINARY
 
     def require(self, device: cl.Device, loads: bool) -> None:
@@ -131,18 +131,18 @@ class Pocl(Backend):
     def require_files(self) -> None:
         scratch_folder.require()
 
-    def children_waited_for(self) -> AbstractContextManager[None]:
-        return compiler_needs.children_waited_for()
+    def wait_for_children(self) -> AbstractContextManager[None]:
+        return compiler_needs.wait_for_children()
 
-    def shortened(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
+    def shorten_source(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
         return header.with_declarations(source, attribute) if cpu_name.is_patchable(device) else None
 
     # Binaries
 
     def program_binary(self, program: cl.Program, kernels: int) -> bytes:
-        """Return the binary; b'' if asking for it would hold too many kernels open."""
+        """Return the binary, or b'' if the request would hold too many kernels open."""
         binary = program_files.program_binary(program)
-        if not binary and self._held_open < _MOST_HELD_OPEN:
+        if not binary and self._held_open < _MAX_HELD_OPEN:
             self._held_open += kernels
             binary = super().program_binary(program, kernels)
         return binary
@@ -151,11 +151,13 @@ class Pocl(Backend):
         return binary_format.is_complete(binary)
 
     def retarget(self, binary: bytes, binary_id: str) -> bytes:
-        return binary_format.for_device(binary, binary_id)
+        return binary_format.with_device_id(binary, binary_id)
 
-    def placed(self, binary: bytes, folder: str | None) -> tuple[bytes, str | None]:
-        name = folder or scratch_folder.new_name()
-        return (binary_format.renamed(binary, name) if name and binary_format.is_known(binary) else binary), name
+    def assign_folder(self, binary: bytes, folder: str | None) -> tuple[bytes, str | None]:
+        name = folder or scratch_folder.new_program_name()
+        if name and binary_format.has_supported_layout(binary):
+            binary = binary_format.with_folder_name(binary, name)
+        return binary, name
 
     # Machine code
 

@@ -1,4 +1,4 @@
-"""Check what PoCL's compiler needs of the process: descriptors, large files, the linker, a process, SIGCHLD."""
+"""Check the resources for PoCL's compiler: descriptors, large files, the linker, a process, SIGCHLD."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any
 import pyopencl as cl
 
 from clarray._engine.runtime.backends.pocl import cpu_name
-from clarray._engine.runtime.host_memory import in_units, require_threads
+from clarray._engine.runtime.host_memory import format_bytes, require_threads
 
 if sys.platform != "win32":
     import resource
 
 _OPEN_FILES = 12  # free descriptors: with 8 the linker, which inherits the process's, has too few
-_FILE_BYTES = 16 << 20  # the largest file of a program that PoCL may write
+_FILE_BYTES = 16 << 20  # the largest file that PoCL may write for a program
 
 
 def require_processes(device: cl.Device) -> None:
@@ -50,8 +50,8 @@ def require_files() -> None:
         if largest != resource.RLIM_INFINITY and largest < _FILE_BYTES:
             raise OSError(
                 errno.EFBIG,
-                f"PoCL's compiler writes files of up to {in_units(_FILE_BYTES)}, and this process may write "
-                f"{in_units(largest)}: raise the limit (ulimit -f)",
+                f"PoCL's compiler writes files of up to {format_bytes(_FILE_BYTES)}, and this process may write "
+                f"{format_bytes(largest)}: raise the limit (ulimit -f)",
             )
 
 
@@ -67,23 +67,23 @@ def _require_linker(device: cl.Device) -> None:
 
 @cache
 def _linker(path: str) -> str:
-    return shutil.which("ld", path=path) or os.devnull  # which cannot be executed
+    return shutil.which("ld", path=path) or os.devnull  # not executable
 
 
 def _require_process() -> None:
-    """See that one more process can be started: the linker. The superuser has no such limit of its own."""
+    """Raise OSError if no process can be started for the linker. The superuser has no such limit."""
     if sys.platform != "win32" and resource.getrlimit(resource.RLIMIT_NPROC)[0] != resource.RLIM_INFINITY:
         require_threads(1, "PoCL's compiler")
 
 
 # SIGCHLD ----------------------------------------------------------------------------------------------
 
-_compilers: set[object] = set()  # blocks under way that need children to be waited for
+_compilers: set[object] = set()  # blocks under way in which the compiler waits for child processes
 
 
 @contextlib.contextmanager
-def children_waited_for() -> Iterator[None]:
-    """Let PoCL wait for its linker where the process ignores SIGCHLD: the system then forgets children as they end."""
+def wait_for_children() -> Iterator[None]:
+    """Let PoCL wait for its linker during a block if the process ignores SIGCHLD, which discards ended children."""
     if sys.platform == "win32" or signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN:
         yield
         return
@@ -96,10 +96,10 @@ def children_waited_for() -> Iterator[None]:
         _compilers.discard(block)
         if not _compilers and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
             libc.signal(signal.SIGCHLD, signal.SIG_IGN)
-            if _compilers:  # begun meanwhile by another thread
+            if _compilers:  # another thread has begun a block meanwhile
                 libc.signal(signal.SIGCHLD, signal.SIG_DFL)
             else:
-                _forget_ended_children()
+                _reap_ended_children()
 
 
 def _c_library() -> Any:
@@ -109,8 +109,8 @@ def _c_library() -> Any:
     return library
 
 
-def _forget_ended_children() -> None:
-    """Collect the children that ended during the block, as the system does while SIGCHLD is ignored."""
+def _reap_ended_children() -> None:
+    """Reap the children that ended during the block, as the system does while SIGCHLD is ignored."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,17 +1,15 @@
-"""The CPU that PoCL 3.0, the one in the wheel, compiles for.
+"""Patch the CPU that PoCL 3.0, the version of the wheel, compiles for.
 
-On a CPU that LLVM 14 does not know, PoCL asks its own compiler for the CPU 'generic', which x86-64
-has not, so every build fails with "unknown target CPU 'generic'". The name is a C string that the
-device's structure points to (the structure's address is the device's id). Here that one pointer is
-turned to the name of the CPU that PoCL's kernel library was compiled for, which PoCL has chosen by
-the CPU's features. Memory is read and written through /proc/self/mem, where a wrong address is an
-error and not a crash.
+If LLVM 14 does not support the CPU, PoCL requests the CPU 'generic', which x86-64 does not have, and every build fails
+with "unknown target CPU 'generic'". The name is a C string that the device's structure points to (the structure's
+address is the device's id). `patch_cpu_name` replaces this pointer by a pointer to the name of the CPU that PoCL's
+kernel library was compiled for. PoCL chooses the library by the CPU's features. Memory is read and written through
+/proc/self/mem, where a wrong address is an error and not a crash.
 
-On a CPU that LLVM 14 knows, the program and the kernel library are compiled for different CPUs and
-no built-in is inlined (3 to 20 times slower); an attribute on every function mends that. Where LLVM
-knows the CPU by a name without AVX-512 (a virtual Zen 4 is its 'znver3') and the library is one with
-AVX-512, the two disagree on how long vectors are passed and no build succeeds with the attribute:
-there the name is turned too.
+If LLVM 14 supports the CPU, the program and the kernel library are compiled for different CPUs, and no built-in
+function is inlined (3 to 20 times slower). An attribute on every function fixes that. If LLVM's name of the CPU is one
+without AVX-512 (a virtual Zen 4 is 'znver3') and the library has AVX-512, long vectors are passed in different ways,
+and no build succeeds with the attribute. In this case the name is patched too.
 """
 
 from __future__ import annotations
@@ -31,10 +29,10 @@ from clarray._engine.runtime.host_cpu import cpu_flags
 _GENERIC = b"generic\0"
 _TARGET = b"x86_64-"
 _CPU = rb"[a-z0-9_-]+\0?"
-_NAMES: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
+_NAMES: list[ctypes.Array[ctypes.c_char]] = []  # patched structures point to these, so they are never freed
 _patched: set[int] = set()  # addresses of the devices patched in this process
 
-# (feature, CPU the kernel library with it was compiled for), the library PoCL prefers first
+# (feature, CPU of the kernel library for it), in PoCL's order of preference
 _LIBRARIES = (
     ("avx512f", "skylake-avx512"),
     ("avx2", "haswell"),
@@ -47,7 +45,7 @@ _LIBRARIES = (
 
 
 def is_patchable(device: cl.Device) -> bool:
-    """Whether a device is one that this module knows: PoCL 3.0 on x86-64 Linux."""
+    """Return whether this module supports a device: PoCL 3.0 on x86-64 Linux."""
     return (
         sys.platform == "linux"
         and platform.machine() == "x86_64"
@@ -57,13 +55,13 @@ def is_patchable(device: cl.Device) -> bool:
 
 
 def library_cpu() -> str:
-    """Give the CPU that PoCL's kernel library for this machine was compiled for."""
+    """Return the CPU that PoCL's kernel library for this machine was compiled for."""
     flags = cpu_flags()
     return next((cpu for feature, cpu in _LIBRARIES if feature in flags), "x86-64")
 
 
 def function_attribute() -> str:
-    """Give what lets built-ins inline where program and library are for different CPUs."""
+    """Return the attribute with which built-in functions are inlined."""
     return f'__attribute__((target("arch={library_cpu()}")))'
 
 
@@ -73,10 +71,9 @@ def is_patched(device: cl.Device) -> bool:
 
 
 def patch_cpu_name(device: cl.Device) -> bool:
-    """Turn a device's 'generic' CPU into the kernel library's; say whether it was found.
+    """Replace a device's CPU by the kernel library's, and return whether the pointer was found.
 
-    A name that does not fit the library crashes the process, so this is only for a device whose
-    build has failed.
+    A name that does not fit the library crashes the process, so use this only for a device whose build has failed.
     """
     name = ctypes.create_string_buffer(library_cpu().encode())
     try:
@@ -97,12 +94,12 @@ def patch_cpu_name(device: cl.Device) -> bool:
 
 
 def _find_slot(memory: int, start: int) -> int | None:
-    """Give the address of the pointer to the CPU's name: "generic", or what follows the target's name."""
+    """Return the address of the pointer to the CPU's name, which is "generic" or follows the target's name."""
     data = os.pread(memory, STRUCT_BYTES, start)
     after_target = False
-    for at in range(0, len(data) - 7, 8):
-        text = text_at(memory, *struct.unpack_from("<Q", data, at))
+    for offset in range(0, len(data) - 7, 8):
+        text = text_at(memory, *struct.unpack_from("<Q", data, offset))
         if text == _GENERIC or (after_target and re.match(_CPU, text)):
-            return start + at
+            return start + offset
         after_target = text.startswith(_TARGET)
     return None

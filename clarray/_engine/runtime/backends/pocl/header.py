@@ -1,11 +1,11 @@
 """Replace PoCL's header by the declarations that a source needs.
 
-PoCL 3.0 declares every built-in function to every program: 980 KB, which take six sevenths of the time that
-a small program's build takes. The header's own guard leaves it out, and the declarations of the
-names that a source uses are put before it.
+PoCL 3.0 declares every built-in function in every program. The header has 980 KB, and takes six sevenths of the build
+time of a small program. Defining the header's guard leaves it out, and the declarations of the names that a source
+uses are put before the source.
 
-PoCL's loads and stores of vectors are made of halves, and those of halves, down to elements, which
-the compiler must put together again: a third of the time that machine code takes. They are one access here.
+PoCL splits loads and stores of vectors into halves, down to elements, and the compiler has to merge them again. That
+is a third of the time for the machine code. The definitions here are one access.
 """
 
 from __future__ import annotations
@@ -49,40 +49,42 @@ _FRAME = """\
 """
 
 
-class _Declared(NamedTuple):
-    """A line of the header, the directives it stands under, and words without which no source uses it."""
+class _Declaration(NamedTuple):
+    """A line of the header, the #if directives around it, and the words that a source needs to use it."""
 
     text: str
-    under: str
+    directives: str
     words: frozenset[str] = frozenset()
 
 
 def with_declarations(source: str, attribute: str) -> tuple[str, list[str]] | None:
-    """Give a source with what it needs of the header before it, and the option that leaves the header out.
+    """Return a source with the declarations that it needs, and the option that leaves the header out.
 
-    None where the wheel's header is not found. A name that only a macro puts together is not seen: where
-    such a source does not compile, it must be compiled as it is.
+    The result is None if the wheel's header does not exist. A name that only a macro composes is not found. If such a
+    source does not compile, compile the original source.
 
     Parameters
     ----------
     source : str
         OpenCL C.
     attribute : str
-        What must stand before every function.
+        The text before every function.
     """
     folder = _folder()
     if folder is None:
         return None
-    known = _declarations(folder)
+    declarations = _declarations(folder)
     words = set(re.findall(_NAME, source))
     grouped: dict[str, list[str]] = {}
-    for name in sorted(words & known.keys()):
-        for declared in known[name]:
-            if declared.words <= words:
-                grouped.setdefault(declared.under, []).append(declared.text.replace("{attribute}", attribute))
+    for name in sorted(words & declarations.keys()):
+        for declaration in declarations[name]:
+            if declaration.words <= words:
+                grouped.setdefault(declaration.directives, []).append(
+                    declaration.text.replace("{attribute}", attribute)
+                )
     lines = []
-    for under, texts in grouped.items():
-        lines += [under, *texts, *["#endif"] * under.count("#if")]
+    for directives, texts in grouped.items():
+        lines += [directives, *texts, *["#endif"] * directives.count("#if")]
     return _FRAME.format(folder=folder, declarations="\n".join(lines)) + source, [_GUARD]
 
 
@@ -94,30 +96,31 @@ def _folder() -> Path | None:
 
 
 @cache
-def _declarations(folder: Path) -> dict[str, list[_Declared]]:
-    """Give the header's declarations by name."""
-    found: dict[str, list[_Declared]] = {}
-    under: list[str] = []  # one text for each #if, with its #else
+def _declarations(folder: Path) -> dict[str, list[_Declaration]]:
+    """Return the header's declarations by name."""
+    declarations: dict[str, list[_Declaration]] = {}
+    directives: list[str] = []  # a text for each open #if, with its #else
     text = (folder / "opencl-c.h").read_text().replace("\\\n", " ")
     for line in text.splitlines()[1:]:
         if line.startswith("#if"):
-            under.append(line)
+            directives.append(line)
         elif line.startswith("#el"):
-            under[-1] += f"\n{line}"
+            directives[-1] += f"\n{line}"
         elif line.startswith("#endif"):
-            under.pop()
+            directives.pop()
         elif line.endswith(";"):
             name = line.partition("(")[0].rpartition(" ")[2]
-            found.setdefault(name, []).append(_declared(line, "\n".join(under[1:])))  # but for the guard
-    return found
+            declaration = _declaration(line, "\n".join(directives[1:]))  # without the guard
+            declarations.setdefault(name, []).append(declaration)
+    return declarations
 
 
-def _declared(line: str, under: str) -> _Declared:
-    """Give a declaration as it is, or the definition of a vector's load or store in its place."""
+def _declaration(line: str, directives: str) -> _Declaration:
+    """Return a declaration, or for a load or store of vectors the definition that replaces it."""
     for pattern, text in ((_LOAD, _LOADS), (_STORE, _STORES)):
-        found = re.fullmatch(pattern, line)
-        if found:
-            n, space, scalar = found.groups(default="")
+        match = re.fullmatch(pattern, line)
+        if match:
+            n, space, scalar = match.groups(default="")
             definition = text.format(attribute="{attribute}", n=n, space=space, scalar=scalar)
-            return _Declared(definition, under, frozenset({scalar}))
-    return _Declared(line, under)
+            return _Declaration(definition, directives, frozenset({scalar}))
+    return _Declaration(line, directives)

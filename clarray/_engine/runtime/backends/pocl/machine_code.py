@@ -1,10 +1,11 @@
-"""The machine code of kernels, which the compiled core calls as functions.
+"""The machine code of kernels, which the native implementation calls as functions.
 
-    first launches, by PoCL -> a file of machine code -> loaded here too -> the core runs the groups of later launches
+    first launches, by PoCL -> a file of machine code -> load it -> the native implementation runs later launches
 
-A launch through PoCL's queue costs half a microsecond on the calling thread, and 20 to 100 until its own threads are
-awake. The function that it calls for each work-group takes what PoCL 3.0 hands it: where the arguments lie, and what
-the launch is. Threads of the core's work off such launches in order, and whoever waits for one helps them.
+A launch through PoCL's queue costs 0.5 us on the calling thread, and 20 to 100 us until PoCL's threads are awake. The
+function for a work-group takes the arguments that PoCL 3.0 passes: the addresses of the kernel's arguments, and a
+structure of the launch. Threads of the native implementation run such launches in order. A thread that waits for a
+launch helps them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ import pyopencl as cl
 
 from clarray._engine.runtime.backends.backend import MachineCode
 from clarray._engine.runtime.backends.pocl import program_files
-from clarray._engine.runtime.host_memory import processors
-from clarray._engine.runtime.set_args_codegen import keep_in_memory
+from clarray._engine.runtime.host_memory import usable_processors
+from clarray._engine.runtime.set_args_codegen import keep_generated_code_in_memory
 from clarray._engine.speedups import core
 
-_CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has none, nor a wheel of PoCL
+_CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has neither dlclose nor a wheel of PoCL
 _FUNCTION = "_pocl_kernel_{}_workgroup"
 
 PROBE = """
@@ -43,21 +44,21 @@ _NUMBERS = np.array((-(2**40), 7), np.dtype([("first", np.int64), ("second", np.
 
 
 class Code(MachineCode):
-    """A kernel's function in a file of machine code, loaded as long as this lives.
+    """A kernel's function in a file of machine code, loaded while this object lives.
 
     Parameters
     ----------
     file : Path
-        As PoCL has made it.
+        The shared library that PoCL has made.
     name : str
-        Of the kernel.
+        The name of the kernel.
     codes, places : bytes
-        How the kernel takes its arguments, see `Taken`.
+        The layout of the arguments, see `ArgumentLayout`.
 
     Raises
     ------
     OSError, AttributeError
-        It cannot be loaded, or has no such function.
+        The file cannot be loaded, or does not contain the function.
     """
 
     __slots__ = ("_handle",)
@@ -69,27 +70,27 @@ class Code(MachineCode):
         self.places = places
         self.address = ctypes.cast(getattr(library, _FUNCTION.format(name)), ctypes.c_void_p).value or 0
 
-    # Bound early: while Python shuts down, names of the module are gone.
+    # The defaults are bound early, since names of the module are gone while Python shuts down.
     def __del__(self, core: Any = core, close: Callable[[int], None] | None = _CLOSE) -> None:
         if hasattr(self, "_handle"):
             if core is not None:
-                core.wait()  # it may be running
+                core.wait()  # a launch may still run
             if close is not None:
                 close(self._handle)
 
 
-def load(file: Path | None, name: str, *taken: bytes) -> Code | None:
+def load(file: Path | None, name: str, *layout: bytes) -> Code | None:
     """Load the machine code of a kernel from a file; return None if that fails."""
     if file is None:
         return None
     try:
-        return Code(file, name, *taken)
+        return Code(file, name, *layout)
     except (OSError, AttributeError):
         return None
 
 
 class _Context(ctypes.Structure):
-    """The launch as a work-group sees it: `pocl_context` of PoCL 3.0."""
+    """The structure of a launch for its work-groups, `pocl_context` of PoCL 3.0."""
 
     _fields_ = [
         ("groups", ctypes.c_size_t * 3),
@@ -103,21 +104,21 @@ class _Context(ctypes.Structure):
 
 
 def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bool:
-    """Whether machine code of a device's kernels can be called here.
+    """Return whether machine code of a device's kernels can be called in this process.
 
     Parameters
     ----------
     context : pyopencl.Context
-        Of the device.
+        A context of the device.
     device : pyopencl.Device
-        One that `cpu_name.is_patchable` knows.
+        A device for which `cpu_name.is_patchable` is true.
     probe : pyopencl.Program
-        `PROBE`, compiled for it, whose kernel writes what it has been told.
+        `PROBE`, compiled for the device. Its kernel writes the ids and numbers that it was called with.
     """
-    keep_in_memory()
+    keep_generated_code_in_memory()
     kernel = cl.Kernel(probe, "called")
     expected = np.zeros((*_GROUPS[::-1], 9), np.int64)
-    buffer = cl.Buffer(context, cl.mem_flags.USE_HOST_PTR, hostbuf=expected)  # which a launch does not keep
+    buffer = cl.Buffer(context, cl.mem_flags.USE_HOST_PTR, hostbuf=expected)  # a launch holds no reference to it
     kernel.set_args(buffer, _NUMBERS)
     queue = cl.CommandQueue(context, device)
     cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
@@ -125,10 +126,10 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     file = program_files.machine_code_file(program_files.program_folder(probe), "called", (1, 1))
     buffer.release()
     code = load(file, "called")
-    return code is not None and bool(expected.any()) and np.array_equal(_called(code), expected)
+    return code is not None and bool(expected.any()) and np.array_equal(_call_probe(code), expected)
 
 
-def _called(code: Code) -> np.ndarray:
+def _call_probe(code: Code) -> np.ndarray:
     """Call the probe for each of its groups and return its outputs."""
     outputs = np.zeros((*_GROUPS[::-1], 9), np.int64)
     sizes = ctypes.c_size_t * 3
@@ -143,9 +144,9 @@ def _called(code: Code) -> np.ndarray:
 
 
 def set_threads(compute_units: int) -> None:
-    """Have the core share work among as many threads as the device has, the calling thread included."""
+    """Set the number of threads of the native implementation to the device's, including the calling thread."""
     if core is not None:
-        core.set_own_threads(processors(compute_units) - 1)
+        core.set_own_threads(usable_processors(compute_units) - 1)
 
 
 __all__ = ["PROBE", "Code", "is_callable", "load", "set_threads"]

@@ -1,4 +1,4 @@
-"""Read the memory of this process by address: a wrong address is an error and not a crash."""
+"""Read the memory of this process by address. A wrong address is an error and not a crash."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 import struct
 from collections.abc import Iterator
 
-STRUCT_BYTES = 1024  # PoCL's structures lie this far apart: looking further finds the next one's
+STRUCT_BYTES = 1024  # the distance between PoCL's structures: more bytes would include the next one
 TEXT_BYTES = 8
 
 
 @contextlib.contextmanager
 def own_memory() -> Iterator[int]:
-    """Open this process's memory for reading, and give the file descriptor."""
+    """Open this process's memory for reading during a block, and yield the file descriptor."""
     memory = os.open("/proc/self/mem", os.O_RDONLY)
     try:
         yield memory
@@ -22,7 +22,7 @@ def own_memory() -> Iterator[int]:
 
 
 def text_at(memory: int, pointer: int, nbytes: int = TEXT_BYTES) -> bytes:
-    """Return the first bytes at an address, or none if it is no valid address."""
+    """Return the bytes at an address, or b'' if the address is not valid."""
     try:
         return os.pread(memory, nbytes, pointer) if 4096 <= pointer < 1 << 47 else b""
     except OSError:
@@ -30,7 +30,7 @@ def text_at(memory: int, pointer: int, nbytes: int = TEXT_BYTES) -> bytes:
 
 
 def word_at(memory: int, pointer: int) -> int:
-    """Give the eight bytes that a pointer leads to, as a number; 0 where it is no pointer."""
+    """Return the 64-bit word at an address, or 0 if the address is not valid."""
     try:
         return int.from_bytes(os.pread(memory, 8, pointer) if 4096 <= pointer < 1 << 47 else b"", "little")
     except OSError:

@@ -1,4 +1,4 @@
-"""The files of PoCL's programs, and the machine code in them, found by PoCL's structure of a program."""
+"""Find the files of PoCL's programs and their machine code by PoCL's structure of a program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clarray._engine.runtime.backends.pocl.process_memory import own_memory, tex
 
 _KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
 _FOLDER_BYTES = 41
-_FOLDER = rb"(_UNCACHED_\w{6}|program-\d+-\d+)\0"  # PoCL's choice, or `scratch_folder.new_name`
+_FOLDER = rb"(_UNCACHED_\w{6}|program-\d+-\d+)\0"  # PoCL's choice, or `scratch_folder.new_program_name`
 _touched: set[str] = set()  # mappings whose constants have been read
 
 
@@ -54,16 +54,16 @@ def machine_code_file(folder: str | None, name: str, local: tuple[int, ...]) -> 
     if len(files) != 1:
         return None
     (file,) = files
-    if not (scratch_folder.holds(file) or private_files.is_private_file(file)):
-        return None  # another library has had PoCL work where other users can write
+    if not (scratch_folder.contains(file) or private_files.is_private_file(file)):
+        return None  # another library has set a folder for PoCL that other users can write to
     if "uncached" in file.parts:
-        _spare_general_variant(file)
+        _link_general_variant(file)
     return file
 
 
 def is_unpacked(folder: str | None, kernel: str, local: tuple[int, ...]) -> bool:
     """Return whether machine code for launches of this local size came with a program's binary."""
-    program = None if folder is None else scratch_folder.path_of(folder)
+    program = None if folder is None else scratch_folder.program_path(folder)
     if program is None:
         return False
     variant = "-".join(map(str, (*local, 1, 1)[:3])) + "-"
@@ -75,9 +75,9 @@ def is_unpacked(folder: str | None, kernel: str, local: tuple[int, ...]) -> bool
 def _touch_constants() -> set[Path]:
     """Read the constants of the kernels loaded since the last call, and return the files of all loaded kernels.
 
-    With AVX-512 LLVM 14 turns ``mask ? constant : 0`` into a masked load from the kernel's constants. A
-    load whose mask is all false does not bring in a page that is missing, but takes a slow path in the
-    processor every time: 8 ns per element instead of 0.15, until something else reads the page.
+    With AVX-512 LLVM 14 compiles ``mask ? constant : 0`` to a masked load from the kernel's constants. If the mask is
+    all false and the page is not resident, the load does not fault the page in, and takes a slow path of the processor
+    each time: 8 ns per element instead of 0.15 ns, until another access reads the page.
     """
     files: set[Path] = set()
     try:
@@ -98,17 +98,17 @@ def _touch_constants() -> set[Path]:
 
 
 def _touch(pages: range) -> None:
-    """Have pages brought in that another thread's launch may have made PoCL unload meanwhile: it keeps 128 kernels."""
+    """Read a byte of each page. PoCL may have unloaded the pages meanwhile, since it keeps 128 kernels open."""
     with own_memory() as memory, contextlib.suppress(OSError):
         for page in pages:
             os.pread(memory, 1, page)
 
 
-def _spare_general_variant(file: Path) -> None:
-    """Let PoCL find what it would compile for a binary: a variant of the kernel for any launch.
+def _link_general_variant(file: Path) -> None:
+    """Link the machine code of the first launch as the general variant, which PoCL would compile for a binary.
 
-    Nothing ever runs it, since a binary holds the program as well, and from that comes what a launch
-    needs and the binary has not. So what was made for the first launch stands in for it.
+    The general variant never runs: a binary also contains the program, from which PoCL compiles the variants that a
+    launch needs.
     """
     general = file.parent.parent / "0-0-0" / file.name
     with contextlib.suppress(OSError):
@@ -120,11 +120,11 @@ _BINARY = b"poclbin\0"
 
 
 def program_binary(program: cl.Program) -> bytes:
-    """Give the binary of a program, from PoCL's own memory; none where it is not found there.
+    """Return the binary of a program from PoCL's memory, or b'' if it is not found there.
 
-    Whoever asks for a binary asks for its size first, and then PoCL has made it: the program's structure points to
-    the lengths and to the binaries. Asked for the binary itself, it would count a user of each of the program's
-    kernels, who never leaves, and hold their machine code open for good.
+    A request for the size makes PoCL create the binary, and the program's structure then points to the lengths and the
+    binaries. A request for the binary itself would add a reference to each of the program's kernels that PoCL never
+    drops, so that their machine code would stay open.
     """
     if sys.platform != "linux":
         return b""
@@ -132,10 +132,10 @@ def program_binary(program: cl.Program) -> bytes:
     with contextlib.suppress(OSError, struct.error), own_memory() as memory:
         words = words_at(memory, program.int_ptr)
         for at_lengths, at_binaries in itertools.pairwise(words):
-            for place, length in enumerate(lengths):
-                if length and word_at(memory, at_lengths + 8 * place) == length:
-                    start = word_at(memory, at_binaries + 8 * place)
-                    found = os.pread(memory, length, start) if text_at(memory, start) == _BINARY else b""
-                    if len(found) == length:
-                        return found
+            for index, length in enumerate(lengths):
+                if length and word_at(memory, at_lengths + 8 * index) == length:
+                    start = word_at(memory, at_binaries + 8 * index)
+                    binary = os.pread(memory, length, start) if text_at(memory, start) == _BINARY else b""
+                    if len(binary) == length:
+                        return binary
     return b""

@@ -1,14 +1,14 @@
-"""A folder for PoCL's files, this process's own: in memory where it can be, and gone when the process is.
+"""The folder of this process for PoCL's files, if possible in memory. It is removed at the end of the process.
 
-    first query of OpenCL -> made and locked -> PoCL compiles and unpacks in it -> removed by the last that uses it
+    first query of OpenCL -> create and lock -> PoCL compiles and unpacks in the folder -> the last process removes it
 
-PoCL 3.0 writes every program to files and reads them back when it is asked for a binary. It names those of a
-program made from a binary as the process did that compiled it, and removes them with the program: processes that
-share its folder take each other's files away. It stops the process where a file cannot be written, finds no device
-where the folder cannot be made, and waits for the disk after each file, which costs 5 ms and in memory nothing.
+PoCL 3.0 writes every program to files, and reads them for a binary. The files of a program made from a binary have the
+names that the compiling process chose, and PoCL removes them with the program. So processes that share a folder would
+remove each other's files. PoCL aborts the process if a file cannot be written, and has no device if the folder cannot
+be created. After each file it waits for the disk, which takes 5 ms on a disk and no time in memory.
 
-A shared lock on the folder says that it is used. It outlives a fork, and no process, so what killed processes leave
-is known by the lock that nobody holds.
+A shared lock marks the folder as used. It survives a fork and ends with the last process. A folder without a lock was
+left by a killed process.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ except ImportError:  # Windows, for which there is no wheel of PoCL
     fcntl = None  # type: ignore[assignment]
 
 _PREFIX = "clarray-pocl-"
-_NAMED = "program-"
-_INSIDE = "pocl/uncached"  # as PoCL itself calls it
-_IN_MEMORY = Path("/dev/shm")
-_ROOM = 1 << 30  # a place with less is taken where there is none with more
-_LEAST = 16 << 20  # with less left nothing is compiled: PoCL would stop the process
+_PROGRAM_PREFIX = "program-"
+_INSIDE = "pocl/uncached"  # PoCL's name for the subfolder
+_SHARED_MEMORY = Path("/dev/shm")
+_AMPLE_BYTES = 1 << 30  # free bytes with which a folder is chosen without a check of the others
+_MIN_FREE_BYTES = 16 << 20  # free bytes that a compilation needs: with less PoCL may abort the process
 _STALE_SECONDS = 60.0
 
 
-class _Held(NamedTuple):
-    """The folder in use, and the open file that holds its lock."""
+class _LockedFolder(NamedTuple):
+    """The folder in use, and the descriptor that holds its lock."""
 
     path: Path
     lock: int | None
@@ -53,179 +53,181 @@ class _Held(NamedTuple):
         return self.path / _INSIDE
 
 
-_held: _Held | None = None
-_missing = False
+_current: _LockedFolder | None = None
+_is_missing = False
 _numbers = itertools.count()
 
 
 def make() -> Path | None:
-    """Make the folder and give what to tell PoCL; None where there is no place for it."""
-    global _missing
-    tight: list[tuple[int, Path]] = []
-    for place, wanted in _places():
-        room = _room(place)
-        if room >= wanted and _take(place):
+    """Create the folder and return the subfolder for PoCL, or None if no candidate is usable."""
+    global _is_missing
+    rejected: list[tuple[int, Path]] = []
+    for parent, enough in _candidate_folders():
+        available = _available_bytes(parent)
+        if available >= enough and _create(parent):
             break
-        tight.append((room, place))
+        rejected.append((available, parent))
     else:
-        any(room >= 0 and _take(place) for room, place in sorted(tight, reverse=True))
-    _missing = _held is None
-    return None if _held is None else _held.inside
+        any(available >= 0 and _create(parent) for available, parent in sorted(rejected, reverse=True))
+    _is_missing = _current is None
+    return None if _current is None else _current.inside
 
 
 def is_missing() -> bool:
-    """Whether a folder was wanted and there was no place for it."""
-    return _missing
+    """Return whether no folder could be created."""
+    return _is_missing
 
 
-def confirm() -> None:
-    """Give the folder up if PoCL does not use it, since it had been asked for its devices before."""
-    global _held
-    if _held is not None and not _held.inside.is_dir():
-        leave()
-        _held = None
+def remove_if_unused() -> None:
+    """Remove the folder if PoCL does not use it, because it was initialized before."""
+    global _current
+    if _current is not None and not _current.inside.is_dir():
+        remove_unless_shared()
+        _current = None
 
 
-def usable(place: Path) -> bool:
-    """Make a folder if need be, and return whether PoCL may keep its cache in it: it has room and is only this user's.
+def is_usable(folder: Path) -> bool:
+    """Create a folder if necessary, and return whether PoCL may keep its cache there: it has space and is private.
 
-    PoCL runs what it finds there, so whatever is in the folder must be this user's as well.
+    PoCL runs the files of its cache, so they must be private too.
     """
     try:
-        private_files.close(private_files.open_folder(place, make=True))
+        private_files.close(private_files.open_folder(folder, make=True))
     except OSError:
         return False
-    return os.access(place, os.W_OK | os.X_OK) and _room(place) >= _LEAST and private_files.is_private_below(place)
+    has_space = os.access(folder, os.W_OK | os.X_OK) and _available_bytes(folder) >= _MIN_FREE_BYTES
+    return has_space and private_files.is_private_below(folder)
 
 
-def holds(file: Path) -> bool:
-    """Whether a file is in the folder, which nobody else can enter."""
-    return _held is not None and file.is_relative_to(_held.path)
+def contains(file: Path) -> bool:
+    """Return whether a file is in the folder, which no other user can enter."""
+    return _current is not None and file.is_relative_to(_current.path)
 
 
-def new_name() -> str | None:
-    """Give a name that no program in the folder has; None where PoCL works in a folder of its own choice."""
-    return None if _held is None else f"{_NAMED}{os.getpid()}-{next(_numbers)}"
+def new_program_name() -> str | None:
+    """Return a new name for a program in the folder, or None if PoCL uses another folder."""
+    return None if _current is None else f"{_PROGRAM_PREFIX}{os.getpid()}-{next(_numbers)}"
 
 
-def path_of(name: str) -> Path | None:
-    """Return the folder of a program that has a name of `new_name`; None if PoCL works elsewhere."""
-    return None if _held is None else _held.inside / name
+def program_path(name: str) -> Path | None:
+    """Return the folder of a program with a name of `new_program_name`, or None if PoCL uses another folder."""
+    return None if _current is None else _current.inside / name
 
 
 def require() -> None:
-    """See that the folder is there and has room: where a file cannot be written, PoCL stops the process.
+    """Create the folder again if it is gone, and check its free space. PoCL aborts if it cannot write a file.
 
     Raises
     ------
     OSError
-        It says where there is no room.
+        The folder has too little free space.
     """
-    if _held is None:
+    if _current is None:
         return
     try:
-        room = _free(os.statvfs(f"{_held.inside}/."))
-    except OSError:  # removed by someone, or given up by a process that is ending
-        _make_again()
+        available = _free(os.statvfs(f"{_current.inside}/."))
+    except OSError:  # removed by another program, or by this process at its end
+        _recreate()
         return
-    if room < _LEAST:
+    if available < _MIN_FREE_BYTES:
         raise OSError(
             errno.ENOSPC,
-            f"PoCL needs {_LEAST >> 20} MiB for the programs it compiles; POCL_CACHE_DIR names another folder for them",
-            str(_held.path),
+            f"PoCL needs {_MIN_FREE_BYTES >> 20} MiB for the programs it compiles; "
+            "POCL_CACHE_DIR names another folder for them",
+            str(_current.path),
         )
 
 
 @atexit.register
-def leave() -> None:
-    """Remove the folder, unless a process forked from this one, or the one it was forked from, still uses it."""
-    global _held
-    held = _held
-    if held is None:
+def remove_unless_shared() -> None:
+    """Remove the folder, unless a parent or child of this process still uses it."""
+    global _current
+    current = _current
+    if current is None:
         return
-    if held.lock is not None:
-        os.close(held.lock)
-    _remove(held.path)
-    _remove_stale(held.path.parent)
-    _held = _Held(held.path, None)  # for what is compiled at exit even later
+    if current.lock is not None:
+        os.close(current.lock)
+    _remove(current.path)
+    _remove_stale(current.path.parent)
+    _current = _LockedFolder(current.path, None)  # for compilations even later at exit
 
 
-def abandon() -> None:
-    """Leave the folder to a later process to remove, since something in this one still needs it."""
-    global _held
-    _held = None
+def leave_to_later_process() -> None:
+    """Leave the removal of the folder to a later process, since a thread of this one still uses it."""
+    global _current
+    _current = None
 
 
-def _places() -> Iterator[tuple[Path, int]]:
-    """Give folders, the best first, and the room with which one is taken without looking at the others."""
+def _candidate_folders() -> Iterator[tuple[Path, int]]:
+    """Yield parent folders in order of preference, each with the free bytes that make it the choice."""
     chosen = os.environ.get("POCL_CACHE_DIR")
     if chosen and _is_safe(Path(chosen), make=True):
-        yield Path(chosen), _LEAST
+        yield Path(chosen), _MIN_FREE_BYTES
     elif chosen and (refused := private_files.refusal(Path(chosen), others="add")) is not None:
-        mend = refused.advice("POCL_CACHE_DIR")
-        private_files.warn_later(f"PoCL's files do not go to POCL_CACHE_DIR={chosen}: {refused}. To mend it, {mend}")
-    for place in (_IN_MEMORY, *private_files.temporary_places()):
-        if _is_safe(place):
-            yield place, _ROOM
+        advice = refused.advice("POCL_CACHE_DIR")
+        private_files.warn_later(f"PoCL's files do not go to POCL_CACHE_DIR={chosen}: {refused}. To mend it, {advice}")
+    for parent in (_SHARED_MEMORY, *private_files.temporary_folders()):
+        if _is_safe(parent):
+            yield parent, _AMPLE_BYTES
     if _is_safe(cache_folder(), make=True):
-        yield cache_folder(), _ROOM
+        yield cache_folder(), _AMPLE_BYTES
 
 
-def _is_safe(place: Path, make: bool = False) -> bool:
-    """Whether nobody else can change what this process makes in a place; it may be one such as /tmp."""
+def _is_safe(parent: Path, make: bool = False) -> bool:
+    """Return whether no other user can change new folders of this process in a parent, which may be like /tmp."""
     try:
-        private_files.close(private_files.open_folder(place, make, others="add"))
+        private_files.close(private_files.open_folder(parent, make, others="add"))
     except OSError:
         return False
     return True
 
 
-def _room(place: Path) -> int:
-    """Bytes for programs in an existing folder; -1 where nothing can be written or run."""
+def _available_bytes(folder: Path) -> int:
+    """Return the free bytes of a folder, or -1 if files there cannot be written or run."""
     try:
-        found = os.statvfs(place)
+        status = os.statvfs(folder)
     except OSError:
         return -1
     forbidden = os.ST_RDONLY | getattr(os, "ST_NOEXEC", 0)
-    return -1 if found.f_flag & forbidden or (found.f_files and not found.f_favail) else _free(found)
+    return -1 if status.f_flag & forbidden or (status.f_files and not status.f_favail) else _free(status)
 
 
-def _free(found: os.statvfs_result) -> int:
-    return found.f_bavail * found.f_frsize
+def _free(status: os.statvfs_result) -> int:
+    return status.f_bavail * status.f_frsize
 
 
-def _take(place: Path) -> bool:
-    """Make the folder in this place and lock it; whether that went well."""
-    global _held
+def _create(parent: Path) -> bool:
+    """Create and lock the folder in a parent folder, and return whether that succeeded."""
+    global _current
     with contextlib.suppress(OSError):
-        path = private_files.temporary_folder(_PREFIX, place)
+        path = private_files.temporary_folder(_PREFIX, parent)
         lock = _lock(path, exclusively=False)
         if lock is not None:
-            _held = _Held(path, lock)
+            _current = _LockedFolder(path, lock)
             return True
         path.rmdir()
     return False
 
 
-def _make_again() -> None:
-    """Make the folder where it was, which PoCL cannot be told to change."""
-    global _held
-    assert _held is not None
-    path, lock = _held
-    for part in (path, *reversed(_held.inside.parents[: len(Path(_INSIDE).parts) - 1]), _held.inside):
+def _recreate() -> None:
+    """Create the folder again at the same path, since PoCL's path cannot be changed."""
+    global _current
+    assert _current is not None
+    path, lock = _current
+    for part in (path, *reversed(_current.inside.parents[: len(Path(_INSIDE).parts) - 1]), _current.inside):
         with contextlib.suppress(FileNotFoundError):
-            found = part.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+            status = part.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
                 continue
-            part.unlink()  # an error where it is another user's
+            part.unlink()  # an error if it belongs to another user
         part.mkdir(0o700)
     if lock is not None:
         os.close(lock)
-    _held = _Held(path, _lock(path, exclusively=False))
+    _current = _LockedFolder(path, _lock(path, exclusively=False))
 
 
 def _lock(path: Path, exclusively: bool) -> int | None:
-    """Open a folder and lock it, without waiting; None where it is another's."""
+    """Open and lock a folder without waiting, or return None if another process has locked it."""
     handle = private_files.open_folder(path)
     if handle is None:
         return None
@@ -238,7 +240,7 @@ def _lock(path: Path, exclusively: bool) -> int | None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a folder that nobody uses."""
+    """Remove a folder if no process uses it."""
     with contextlib.suppress(OSError):
         lock = _lock(path, exclusively=True)
         if lock is not None:
@@ -246,23 +248,23 @@ def _remove(path: Path) -> None:
             os.close(lock)
 
 
-def _remove_stale(place: Path) -> None:
-    """Remove what killed processes of this user have left: others make what they like beside it."""
-    for path, info in private_files.own_folders(place, _PREFIX):
-        if time.time() - info.st_mtime > _STALE_SECONDS:  # the youngest may not be locked yet
+def _remove_stale(parent: Path) -> None:
+    """Remove the folders of this user's killed processes. Other users may have files in the parent folder."""
+    for path, info in private_files.own_folders(parent, _PREFIX):
+        if time.time() - info.st_mtime > _STALE_SECONDS:  # a new folder may not be locked yet
             _remove(path)
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
-    """Hold the folder by a lock of this process's own, since the parent may leave first."""
-    global _held
-    if _held is None:
+    """Lock the folder for this process, since the parent may end first."""
+    global _current
+    if _current is None:
         return
-    inherited = _held.lock
+    inherited = _current.lock
     own = None
     with contextlib.suppress(OSError):
-        own = _lock(_held.path, exclusively=False)
+        own = _lock(_current.path, exclusively=False)
     if inherited is not None:
         os.close(inherited)
-    _held = _Held(_held.path, own)
+    _current = _LockedFolder(_current.path, own)

@@ -1,8 +1,8 @@
 """Set the environment in which PoCL is first asked for its devices.
 
-POCL_DEVICES has the wheel show the device that runs in the calling thread beside the one with a thread pool.
-POCL_KERNEL_CACHE is off, since PoCL's cache detects neither a damaged file nor another kind of CPU, and clarray's does.
-POCL_CACHE_DIR is a folder of this process's own, unless PoCL keeps a cache and has a place for it.
+POCL_DEVICES makes the wheel list the device that runs in the calling thread and the one with a thread pool.
+POCL_KERNEL_CACHE is off, since PoCL's cache detects neither damaged files nor another CPU, and clarray's does.
+POCL_CACHE_DIR is the scratch folder of this process, unless PoCL keeps a cache and can write to its folder.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def settings(has_driver: Callable[[str], bool]) -> dict[str, str]:
 def _folder(changes: dict[str, str]) -> dict[str, str]:
     """Return the setting of PoCL's folder, or nothing if PoCL keeps a cache of its own and can write to it.
 
-    If there is no place for a folder, the setting is a path with which PoCL finds no device. Without it, PoCL would
-    stop the process.
+    If no folder can be created, the setting is a path with which PoCL finds no device. Without it, PoCL would
+    abort the process.
     """
     if os.name != "posix":
         return {}
-    keeps = changes.get("POCL_KERNEL_CACHE", os.environ.get("POCL_KERNEL_CACHE")) != "0"
-    if keeps and scratch_folder.usable(_own_choice()):
+    has_cache = changes.get("POCL_KERNEL_CACHE", os.environ.get("POCL_KERNEL_CACHE")) != "0"
+    if has_cache and scratch_folder.is_usable(_own_choice()):
         return {}
     return {"POCL_CACHE_DIR": str(scratch_folder.make() or Path(os.devnull, "pocl"))}
 
