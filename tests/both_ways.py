@@ -70,8 +70,8 @@ def install() -> None:
     host_tier.HostLaunch.run = _checked_first_call(host_tier.HostLaunch.run)  # type: ignore[method-assign]
     small_calls._try_on_host = _checked_call(small_calls._try_on_host, ours)
     small_calls._try_write = _checked_write(small_calls._try_write, writes)
-    small_indexing.picked = _checked_getitem(small_indexing.picked)
-    small_indexing.put = _checked_setitem(small_indexing.put)
+    small_indexing.take_on_host = _checked_getitem(small_indexing.take_on_host)
+    small_indexing.put_on_host = _checked_setitem(small_indexing.put_on_host)
 
 
 def _by_clarray(function: Any) -> Function:
@@ -183,23 +183,23 @@ def _checked_write(original: Function, writes: dict[Any, Function]) -> Function:
 def _checked_getitem(original: Function) -> Function:
     from clarray._core.small_operands import NOT_COMPUTED, node_device
 
-    def picked(array: Any, key: Any) -> Any:
+    def take_on_host(array: Any, key: Any) -> Any:
         with node_device(array._node).lock:
             value = original(array, key)
             if value is not NOT_COMPUTED and not _is_off():
-                _by_kernels("getitem", value, type(array).__getitem__, array, key)
+                _by_kernels("getitem", value, type(array).__getitem__, array, key.items)
             return value
 
-    return picked
+    return take_on_host
 
 
 def _checked_setitem(original: Function) -> Function:
-    def put(array: Any, key: Any, value: Any) -> bool:
+    def put_on_host(array: Any, key: Any, value: Any) -> bool:
         return _compared_write(
-            array, lambda: original(array, key, value), "setitem", type(array).__setitem__, array, key, value
+            array, lambda: original(array, key, value), "setitem", type(array).__setitem__, array, key.items, value
         )
 
-    return put
+    return put_on_host
 
 
 def _compared_write(target: Any, original: Callable[[], bool], name: str, function: Function, *args: Any) -> bool:

@@ -1,18 +1,18 @@
-"""Small calls: reading and writing elements by masks and arrays of indices; see `clarray._core.small_calls`."""
+"""Small calls: reading and writing elements by masks and index arrays; see `clarray._core.small_calls`."""
 
 from __future__ import annotations
 
-import math
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, is_writeable
+from clarray._core.device_array import DeviceArray
+from clarray._core.keys import ARRAYS, Key
 from clarray._core.small_operands import (
     MAX_ELEMENTS,
     MAX_MASKED,
     NOT_COMPUTED,
-    HostOperands,
     compute_on_host,
     is_exact_write,
     node_device,
@@ -20,167 +20,126 @@ from clarray._core.small_operands import (
     supports_small_calls,
     window,
 )
-from clarray._engine.evaluate import evaluate
-from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.capture import must_use_kernels
 
-__all__ = ["picked", "put"]
+__all__ = ["put_on_host", "take_on_host"]
 
-# Elements that one index array may name of an array that is not small itself. What is recorded is as quick for one
+# Elements that one index array may name of an array that is not small itself. What is captured is as quick for one
 # shape, 2.1 us where NumPy takes 2.6, and needs 18 for each new one; beyond NumPy's second copy costs more: 4.4 us for
-# 4,500 elements, 2.6 recorded (PoCL, two cores of an AMD EPYC, Zen 5). Keys of several arrays and lists are recorded
+# 4,500 elements, 2.6 captured (PoCL, two cores of an AMD EPYC, Zen 5). Keys of several arrays and lists are captured
 # never: 74 and 51 us by kernels, 8.6 and 4.6 by NumPy.
 MOST_OF_MANY = 1 << 10
 
 
-def picked(array: DeviceArray, key: Any) -> Any:
-    """The elements that a key with arrays names; ELSEWHERE where kernels have to find them."""
-    if not setting.on or type(array) is not DeviceArray or must_use_kernels():
-        return NOT_COMPUTED
-    device = node_device(array._node)
-    if not supports_small_calls(device):
+def take_on_host(array: DeviceArray, key: Key) -> Any:
+    """Return the elements that a key with arrays selects, if NumPy may read them. Else return NOT_COMPUTED."""
+    device = _host_device(array)
+    if device is None:
         return NOT_COMPUTED
     with device.lock:
-        found = _windows(HostOperands(device), array._node, key)
-        if found is None:
+        operands = _host_operands(array._node, key, device)
+        if operands is None:
             return NOT_COMPUTED
         try:
-            return compute_on_host(device, getitem, found, {})
+            return compute_on_host(device, getitem, operands, {})
         except Exception:
             return NOT_COMPUTED
 
 
 def getitem(source: np.ndarray, key: Any) -> Any:
-    """What NumPy gives, in C order as the kernels give it; NumPy's own order follows how it iterates over the key.
+    """Return the elements in C order, as kernels do. NumPy's own order follows its iteration over the key.
 
-    A sum over it would have other bits beside the sum of a larger result, which kernels have gathered.
+    Sums over another order would have other bits than sums of larger results, which kernels gather.
     """
-    found = source[key]
-    return found.copy() if type(found) is np.ndarray and not found.flags.c_contiguous else found
+    selected = source[key]
+    return selected.copy() if type(selected) is np.ndarray and not selected.flags.c_contiguous else selected
 
 
-def put(array: DeviceArray, key: Any, value: Any) -> bool:
-    """Write to the elements that a key with arrays names; False where kernels have to, and nothing has been done."""
-    if not setting.on or type(array) is not DeviceArray or not is_writeable(array) or must_use_kernels():
-        return False
-    device = node_device(array._node)
-    if not supports_small_calls(device):
+def put_on_host(array: DeviceArray, key: Key, value: Any) -> bool:
+    """Write to the elements that a key with arrays selects, if NumPy may. Else return False and write nothing."""
+    device = _host_device(array)
+    if device is None:
         return False
     with device.lock:
-        taker = HostOperands(device)
-        given = _assigned(taker, value, array.dtype)
-        found = None if given is None else _windows(taker, array._node, key)
-        if found is None:
+        if type(value) is DeviceArray:
+            value = _window(value._node, device)
+        operands = _host_operands(array._node, key, device) if is_exact_write(value, array.dtype) else None
+        if operands is None:
             return False
         try:
-            overwrite(array._node, np.ndarray.__setitem__, *found, given)
+            overwrite(array._node, np.ndarray.__setitem__, *operands, value)
         except Exception:
             return False
     return True
 
 
-def _windows(taker: HostOperands, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:
-    """An array and a key as NumPy takes them, the device waited for; None where they are for kernels."""
-    device = taker.device
-    if type(key) is DeviceArray:
-        index = key._node
-        if not _are_few(node, index) or (Device.several and node_device(index) is not device):
+def _host_device(array: DeviceArray) -> Device | None:
+    """Return the array's device if NumPy may compute small calls for it."""
+    if not setting.on or type(array) is not DeviceArray or must_use_kernels():
+        return None
+    device = node_device(array._node)
+    return device if supports_small_calls(device) else None
+
+
+def _host_operands(node: Node, key: Key, device: Device) -> tuple[np.ndarray, Any] | None:
+    """Return the array and the key as NumPy takes them, after waiting for the device. None if kernels are quicker."""
+    try:
+        if not _is_small(node, key):
             return None
-        source, taken = window(node), window(index)
-        if device.pending:
-            device.finish()
-        return None if source is None else (source, taken)
-    taken = _key(taker, key)
-    if taken is None:
+    except ValueError:  # the index arrays do not broadcast
         return None
-    # where elements lie in memory, how many there are costs nothing: what counts is those that the key names
-    source = taker.window(node) if node.memory is None else window(node)
-    if source is None:
-        return None
+    items: list[Any] = []
+    for item in key.items:
+        if isinstance(item, DeviceArray):
+            item = _window(item._node, device)
+            if item is None:
+                return None
+        items.append(item)
+    source = window(node)
     if device.pending:
         device.finish()
-    try:
-        taken = _with_arrays(taken)
-        return (source, taken) if _is_few(taker, source, taken) else None
-    except ValueError:  # arrays that do not broadcast
+    return None if source is None else (source, tuple(items))
+
+
+def _window(node: Node, device: Device) -> np.ndarray | None:
+    """Return an operand's elements in host memory. None if it is on another device, or pending and not small."""
+    if node.memory is None and (node.flags & MASKED or node.size > MAX_ELEMENTS):
         return None
+    if Device.several and node_device(node) is not device:
+        return None
+    return window(node)
 
 
-def _is_known(node: Node) -> bool:
-    """Whether a node's size is known: what a small mask selects is computed for that, as NumPy needs it in any case."""
-    if node.memory is None and node.flags & MASKED:
-        parts = build.selected(node)
-        if parts is None or parts[1].flags & MASKED or parts[1].size > MAX_ELEMENTS:
-            return False
-        evaluate(node)
-    return True
+def _is_small(node: Node, key: Key) -> bool:
+    """Return whether a key selects few elements, and few have to be read for that."""
+    items, whole = key.items, node.size
+    if len(items) == 1:
+        index = items[0]
+        if not isinstance(index, DeviceArray):
+            return _is_small_on_host(node, key, index)
+        size = index._node.size
+        if key.kind is not ARRAYS:
+            return whole + size <= MAX_MASKED
+        selected = size * (whole // (key.shape[0] or 1))
+        if whole + size <= MAX_ELEMENTS:
+            return selected <= MAX_ELEMENTS
+        return selected <= MOST_OF_MANY and node.memory is not None
+    read = whole if node.memory is None else 0
+    most = MAX_ELEMENTS
+    for part in key.layout.arrays:
+        read += prod(part.shape)
+        if part.is_mask:
+            most = MAX_MASKED
+    return read <= most and key.most <= most
 
 
-def _are_few(node: Node, index: Node) -> bool:
-    """`_is_few` of one mask or index array."""
-    if not (_is_known(node) and _is_known(index)) or not index.shape or not node.shape:
-        return False
+def _is_small_on_host(node: Node, key: Key, index: np.ndarray) -> bool:
+    """Return the same for a key of one index array or mask on the host."""
     size, whole = index.size, node.size
-    if index.dtype.kind == "b":
-        return whole + size <= MAX_MASKED
-    named = size * (whole // (node.shape[0] or 1))
-    return named <= MAX_ELEMENTS if whole + size <= MAX_ELEMENTS else named <= MOST_OF_MANY and node.memory is not None
-
-
-def _key(taker: HostOperands, key: Any) -> Any:
-    """A key as NumPy takes it; None where it is clarray's to understand."""
-    items = taker.convert(key if type(key) is tuple else (key,))
-    if items is None:
-        return None
-    return tuple(items) if type(key) is tuple else items[0]
-
-
-def _with_arrays(key: Any) -> Any:
-    """The same key with arrays for its lists."""
-    if type(key) is tuple:
-        return tuple([_with_arrays(item) for item in key])
-    return key if type(key) is not list else np.array(key) if key else np.array(key, np.intp)
-
-
-def _is_few(taker: HostOperands, source: np.ndarray, key: Any) -> bool:
-    """Whether what a key names, and what has to be looked at for that, is few enough."""
-    items = key if type(key) is tuple else (key,)
-    arrays = [item for item in items if type(item) is np.ndarray]
-    masks = [array for array in arrays if array.dtype.kind == "b"]
-    named = _times_the_rest(source.shape, items)
-    if masks or len(arrays) < 2:
-        for array in arrays:
-            named *= array.size
-    else:
-        named *= np.broadcast(*arrays).size
-    return named <= (MAX_MASKED if masks else MAX_ELEMENTS) and (
-        not masks or MAX_ELEMENTS - taker.remaining <= MAX_MASKED
-    )
-
-
-def _times_the_rest(shape: tuple[int, ...], items: tuple[Any, ...]) -> int:
-    """How many elements a key names for each one that its arrays name: along the axes of slices and of no item."""
-    rest, axis = list(shape), 0
-    for item in items:
-        count = len(shape) - sum(map(_axes, items)) if item is Ellipsis else _axes(item)
-        if item is not Ellipsis and type(item) is not slice:
-            rest[axis : axis + count] = [1] * count
-        axis += count
-    return math.prod(rest)
-
-
-def _axes(item: Any) -> int:
-    """How many axes an item of a key concerns, but for those that an Ellipsis stands for."""
-    if item is None or item is Ellipsis or type(item) is bool or type(item) is np.bool_:
-        return 0
-    return item.ndim if type(item) is np.ndarray and item.dtype.kind == "b" else 1
-
-
-def _assigned(taker: HostOperands, value: Any, dtype: np.dtype) -> Any:
-    """What is assigned, as NumPy takes it; None where it may be converted to other bits than kernels would."""
-    if type(value) is DeviceArray:
-        value = taker.window(value._node)
-    return value if is_exact_write(value, dtype) else None
+    read = size if node.memory is not None else size + whole
+    if key.kind is ARRAYS:
+        return read <= MAX_ELEMENTS and size * (whole // (key.shape[0] or 1)) <= MAX_ELEMENTS
+    return read <= MAX_MASKED and int(np.count_nonzero(index)) * (whole // (size or 1)) <= MAX_MASKED

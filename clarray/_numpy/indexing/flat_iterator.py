@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,17 +11,21 @@ import numpy as np
 from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, hold_for, wrap
+from clarray._core.keys import as_item
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
-from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
+from clarray._engine.algorithms.gather.selection import OutOfBounds
 from clarray._engine.expr import node as nodes
-from clarray._engine.expr.view import View
 from clarray._numpy.indexing import gathering, index_arrays
 
 __all__ = ["flatiter"]
 
 _INT64 = np.dtype(np.int64)
 _INVALID = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+
+
+def _compared(operation: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: operation(self.copy(), other)
 
 
 class flatiter:  # noqa: N801 - NumPy's name
@@ -116,12 +121,10 @@ class flatiter:  # noqa: N801 - NumPy's name
         view = view_of(array)
         if type(key) is slice:
             start, stop, step = key.indices(view.size)
-            shape: tuple[int, ...] = (len(range(start, stop, step)),)
-            numbers, mode = nodes.index(shape, (step,), _INT64, start), "known"
+            numbers, mode = nodes.index((len(range(start, stop, step)),), (step,), _INT64, start), "known"
         else:
             numbers, mode = as_array(key, array.device)._node, "raise"
-            shape = numbers.shape
-        named = IndexSelection(numbers, shape, view.shape, view.strides, View((), (), view.offset), 0, mode)
+        named = index_arrays.select(view, numbers, mode)
         try:
             return wrap(launchers.gather.gather_selection(array._node, named))
         except OutOfBounds:
@@ -164,7 +167,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             return Ellipsis
         if any(item is None or isinstance(item, str) for item in items):
             raise IndexError(_INVALID)
-        items = tuple(index_arrays.as_item(item) for item in items)
+        items = tuple(as_item(item) for item in items)
         used = sum(item.ndim if _is_mask(item) else 1 for item in items)
         if used > 1 or len(items) > 1:
             raise IndexError(
@@ -195,23 +198,9 @@ class flatiter:  # noqa: N801 - NumPy's name
     def _out_of_bounds(self, key: Any) -> NoReturn:
         raise IndexError(f"index {index_arrays.first_outside(key, len(self))} is out of bounds for size {len(self)}")
 
-    def __eq__(self, other: Any) -> Any:
-        return self.copy() == other
-
-    def __ne__(self, other: Any) -> Any:
-        return self.copy() != other
-
-    def __lt__(self, other: Any) -> Any:
-        return self.copy() < other
-
-    def __le__(self, other: Any) -> Any:
-        return self.copy() <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self.copy() > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self.copy() >= other
+    __eq__, __ne__ = _compared(operator.eq), _compared(operator.ne)
+    __lt__, __le__ = _compared(operator.lt), _compared(operator.le)
+    __gt__, __ge__ = _compared(operator.gt), _compared(operator.ge)
 
 
 def _is_mask(item: Any) -> bool:

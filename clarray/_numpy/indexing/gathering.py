@@ -10,6 +10,7 @@ import numpy as np
 from clarray._core import callers, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, check_target, empty, wrap
+from clarray._core.keys import ARRAYS, Key
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
 from clarray._core.writes import with_device_lock
@@ -27,71 +28,60 @@ __all__ = ["put", "put_along_axis", "take", "take_along_axis"]
 
 _INT64 = np.dtype(np.int64)
 _MODES = ("raise", "wrap", "clip")
+_MISMATCH = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
 
 
 # Indexing with arrays -----------------------------------------------------------------------------
 
 
-def pick(array: DeviceArray, key: Any) -> DeviceArray:
-    """``array[key]`` for a key with index arrays: a copy of the elements named.
+def pick(array: DeviceArray, key: Key) -> DeviceArray:
+    """Copy the elements that a key with index arrays selects.
 
     Raises
     ------
     IndexError
-        An index is out of bounds, there are too many, or they cannot be broadcast together.
+        An index is out of bounds, or the index arrays do not broadcast.
     """
     try:
         return wrap(launchers.gather.gather_selection(array._node, index_arrays.index_selection(array, key)))
     except OutOfBounds:
-        index_arrays.out_of_bounds(array, key)
+        index_arrays.out_of_bounds(*key.indices)
 
 
-def put_at(array: DeviceArray, key: Any, value: Node) -> None:
-    """``array[key] = value`` for a key with index arrays; of indices that repeat the last one counts.
+def put_at(array: DeviceArray, key: Key, value: Node) -> None:
+    """Write to the elements that a key with index arrays selects. The last value for an element stays.
 
     Raises
     ------
     IndexError
-        As `pick`, before anything is written.
+        As in `pick`. Nothing has been written then.
     ValueError
-        The value cannot be broadcast to the elements named.
+        The value does not broadcast to the selected elements.
     """
     named = index_arrays.index_selection(array, key)
     leaf, shape = array._node, named.result_shape
+    by_mask = key.kind is not ARRAYS
+    if by_mask and len(shape) == len(value.shape) == 1 and value.size not in (1, *shape):
+        raise ValueError(
+            f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
+            f"the {shape[0]} output values where the mask is true"
+        )
     stored = own_leaf(fitted(value, shape), leaf, shape)
     try:
-        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored)
+        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored, once=by_mask)
     except OutOfBounds:
-        index_arrays.out_of_bounds(array, key)
+        index_arrays.out_of_bounds(*key.indices)
 
 
-def _along(array: DeviceArray, numbers: Node, axis: int, mode: str) -> IndexSelection:
-    """The positions `numbers` along an axis, with all of the other axes."""
-    shape, strides, offset = view_of(array)
-    rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
-    return IndexSelection(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis, mode)
-
-
-def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> IndexSelection:
-    """The elements `numbers`, counted in C order."""
-    shape, strides, offset = view_of(array)
-    return IndexSelection(numbers, numbers.shape, shape, strides, View((), (), offset), 0, mode)
-
-
-def fitted(value: Node, shape: Shape) -> Node:
-    """The value without surplus leading axes of one element; it must fit the shape."""
+def fitted(value: Node, shape: Shape, message: str = _MISMATCH) -> Node:
+    """Check that a value broadcasts to a shape, and drop surplus leading axes of one element."""
     have = value.shape
     if have == shape:
         return value
-    extra = max(0, len(have) - len(shape))
     if not fits(have, shape):
-        texts = (str(s).replace(" ", "") for s in (have, shape))
-        raise ValueError(
-            "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}".format(
-                *texts
-            )
-        )
-    return wrap(value).reshape(have[extra:])._node if extra else value
+        raise ValueError(message.format(*(str(s).replace(" ", "") for s in (have, shape))))
+    extra = len(have) - len(shape)
+    return wrap(value).reshape(have[extra:])._node if extra > 0 else value
 
 
 def fits(have: Shape, shape: Shape) -> bool:
@@ -201,9 +191,10 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
         axis = line_axis(axis, array.ndim)
         if not array.ndim:
             axis = None
-    view_of(array)
+    view = view_of(array)
     numbers = _indices(indices, array)
-    named = _everywhere(array, numbers, mode) if axis is None else _along(array, numbers, axis, mode)
+    first, stop = (0, None) if axis is None else (axis, axis + 1)
+    named = index_arrays.select(view, numbers, mode, first, stop)
     if axis is not None and 0 in array.shape[:axis]:
         named = named._replace(mode="known")  # NumPy comes to no index
     elif not named.bound and prod(named.result_shape) > 0:
@@ -215,10 +206,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     try:
         found = wrap(launchers.gather.gather_selection(array._node, named, target))
     except OutOfBounds:
-        index_arrays.check_inside(wrap(numbers), axis or 0, named.bound)
-        raise AssertionError("an index out of bounds was not found again") from None
-    if target is not None:
-        assert out is not None
+        index_arrays.out_of_bounds((wrap(numbers), axis or 0, named.bound))
+    if out is not None and target is not None:
         return out
     return delivered(found, out)
 
@@ -275,13 +264,13 @@ def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelec
     if given.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
-        return _everywhere(array, given._node, "raise")
+        return index_arrays.select(view_of(array), given._node, "raise")
     steps = contiguous(array.shape)
     here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True)))
     shape = _along_shape(array.shape, given.shape, axis)
     elsewhere = nodes.index(shape, here, _INT64)
     numbers = index_arrays.placed_along(index_arrays.growing(given)._node, array.shape[axis], steps[axis], elsewhere)
-    named = _everywhere(array, numbers, "raise" if prod(shape) else "known")
+    named = index_arrays.select(view_of(array), numbers, "raise" if prod(shape) else "known")
     return named._replace(checked=((given._node, array.shape[axis]),))
 
 
@@ -300,8 +289,7 @@ def _along_shape(shape: Shape, given: Shape, axis: int) -> Shape:
 
 def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> NoReturn:
     at = 0 if axis is None else normalize_axis(axis, array.ndim)
-    index_arrays.check_inside(given, at, array.size if axis is None else array.shape[at])
-    raise AssertionError("an index out of bounds was not found again")
+    index_arrays.out_of_bounds((given, at, array.size if axis is None else array.shape[at]))
 
 
 @recorded(operands=2)
@@ -411,7 +399,7 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     [5, 0, 0, 7]
     """
     check_target(a, "argument 1 must be a clarray array, not {}")
-    view_of(a)
+    view = view_of(a)
     a.check_writeable()
     mode = check_mode(mode)
     numbers = wrap(_indices(ind, a)).reshape(-1)._node
@@ -423,19 +411,18 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     leaf = a._node
     stored = own_leaf(cycled(values, numbers.size), leaf, numbers.shape)
     try:
-        launchers.gather.scatter_selection(leaf, _apart_from(_everywhere(a, numbers, mode), leaf), stored)
+        named = index_arrays.select(view, numbers, mode)
+        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored)
     except OutOfBounds:
-        index_arrays.check_inside(wrap(numbers), 0, a.size)
-        raise AssertionError("an index out of bounds was not found again") from None
+        index_arrays.out_of_bounds((wrap(numbers), 0, a.size))
 
 
 def put_range(array: DeviceArray, start: int, step: int, count: int, values: Node) -> None:
     """Write values, on one axis and repeated as needed, to evenly spaced elements in C order."""
-    view_of(array)
-    leaf = array._node
-    stored = own_leaf(cycled(values, count), leaf, (count,))
-    numbers = nodes.index((count,), (step,), _INT64, start)
-    launchers.gather.scatter_selection(leaf, _everywhere(array, numbers, "known"), stored, once=True)
+    view = view_of(array)
+    stored = own_leaf(cycled(values, count), array._node, (count,))
+    named = index_arrays.select(view, nodes.index((count,), (step,), _INT64, start))
+    launchers.gather.scatter_selection(array._node, named, stored, once=True)
 
 
 def values_for(array: DeviceArray, given: Any) -> Node:
@@ -456,7 +443,5 @@ def cycled(values: Node, count: int) -> Node:
         return values
     leaf = evaluate(values)
     numbers = nodes.index((count,), (1,), _INT64)
-    rest = View((), (), leaf.offset)
-    return launchers.gather.gather_selection(
-        leaf, IndexSelection(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap")
-    )
+    view = View(leaf.shape, leaf.strides, leaf.offset)
+    return launchers.gather.gather_selection(leaf, index_arrays.select(view, numbers, "wrap"))

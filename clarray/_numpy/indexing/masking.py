@@ -14,14 +14,14 @@ from clarray._core.device_array import DeviceArray, check_target, wrap
 from clarray._core.views import view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
-from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.evaluate import evaluate, positions
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.expr.view import Shape, contiguous
 from clarray._engine.speedups import recorded_writes
-from clarray._numpy.indexing.gathering import check_out, cycled, delivered, fitted, own_leaf
+from clarray._numpy.indexing.gathering import check_out, cycled, delivered, own_leaf
+from clarray._numpy.indexing.index_arrays import select
 
 __all__ = [
     "argwhere",
@@ -97,50 +97,11 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     if array.ndim == 1:
         found = selected(array if mask.size == extent else array[: mask.size], mask._node)
     else:
-        found = _take_known(array, positions(mask._node), axis)
+        named = select(view_of(array), positions(mask._node), first=axis, stop=axis + 1)
+        found = wrap(launchers.gather.gather_selection(array._node, named))
     if out is not None:
         check_out(out, found.shape, found.dtype)
     return delivered(found, out)
-
-
-def _take_known(array: DeviceArray, numbers: Node, axis: int) -> DeviceArray:
-    """The slices of an array at positions along an axis that are known to be in bounds."""
-    shape, strides, offset = view_of(array)
-    rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
-    named = IndexSelection(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis)
-    return wrap(launchers.gather.gather_selection(array._node, named))
-
-
-def rows_where(array: DeviceArray, mask: Node) -> DeviceArray:
-    """``array[mask]`` for a mask over the first axes only."""
-    count = len(mask.shape)
-    shape, strides, offset = view_of(array)
-    numbers = positions(mask)
-    rest = View(shape[count:], strides[count:], offset)
-    named = IndexSelection(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
-    return wrap(launchers.gather.gather_selection(array._node, named))
-
-
-def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
-    """``array[mask] = value``, one value after the other, for a mask over the first axes.
-
-    Raises
-    ------
-    ValueError
-        There are more or fewer values than elements selected.
-    """
-    count = len(mask.shape)
-    shape, strides, offset = view_of(array)
-    numbers = positions(mask)
-    rest = View(shape[count:], strides[count:], offset)
-    named = IndexSelection(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
-    if count == len(shape) and len(value.shape) == 1 and value.size not in (1, numbers.size):
-        raise ValueError(
-            f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
-            f"the {numbers.size} output values where the mask is true"
-        )
-    stored = own_leaf(fitted(value, named.result_shape), array._node, named.result_shape)
-    launchers.gather.scatter_selection(array._node, named, stored, once=True)
 
 
 def extract(condition: Any, arr: Any) -> DeviceArray:
@@ -332,11 +293,9 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     numbers = positions(found._node)
     if not numbers.size:
         return
-    leaf = array._node
-    stored = own_leaf(cycled(values._node, numbers.size), leaf, numbers.shape)
-    rest = View((), (), leaf.offset)
-    named = IndexSelection(numbers, numbers.shape, leaf.shape, leaf.strides, rest, 0)
-    launchers.gather.scatter_selection(leaf, named, stored, once=True)
+    stored = own_leaf(cycled(values._node, numbers.size), array._node, numbers.shape)
+    named = select(view_of(array), numbers)
+    launchers.gather.scatter_selection(array._node, named, stored, once=True)
 
 
 @recorded_writes
@@ -442,15 +401,10 @@ def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {extent}"
             )
         return ~as_array(obj, device)
+    if isinstance(obj, int) and not -extent <= obj < extent:
+        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
+    if isinstance(obj, slice) and not len(range(*obj.indices(extent))):
+        return None
     kept = ones(extent, _BOOL, device=device)
-    if isinstance(obj, int):
-        if not -extent <= obj < extent:
-            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
-        kept[obj] = False
-    elif isinstance(obj, slice):
-        if not len(range(*obj.indices(extent))):
-            return None
-        kept[obj] = False
-    else:
-        kept[obj] = False
+    kept[obj] = False
     return kept

@@ -1,8 +1,12 @@
-"""Reading and writing elements: ``a[key]`` and ``a[key] = value``.
+"""Read and write elements: ``a[key]`` and ``a[key] = value``.
 
-A basic key (integers, slices, Ellipsis, newaxis) is a view of the array's memory. A boolean mask
-of the array's shape gives a value whose size is not known yet: its reductions are one masked pass,
-and a scalar written through it is one selecting pass. Other keys with arrays copy what they name.
+    key  -->  classify  -->  BASIC   a view of the array's memory, or one element
+                             MASK    a selection, whose size is not known yet: its reductions are one masked pass
+                             ROWS    a gather of the rows that the mask selects
+                             ARRAYS  a gather or a scatter by element numbers
+
+If a key with arrays selects few elements in host memory, NumPy reads or writes them. Keys of integers and slices that
+are in bounds take a shorter path before they are classified.
 """
 
 from __future__ import annotations
@@ -17,27 +21,27 @@ from clarray._core import callers, device_array, small_indexing, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_numpy_scalar, is_writeable, may_run_user_code, wrap
 from clarray._core.elements import NUMBERS, constant_element, host_element, put_element
 from clarray._core.host_data import upload
+from clarray._core.keys import ARRAYS, BASIC, MASK, Key, classify
 from clarray._core.operands import STRONG, array_node, is_exact_in_python, scalar_node
 from clarray._core.small_operands import NOT_COMPUTED
 from clarray._core.views import is_same_memory, make_view, view_at, view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.indexing import index, index_plainly, is_basic
+from clarray._engine.expr.indexing import index, index_plainly
 from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
-from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated, core, recorded, recorded_writes, references
 from clarray._engine.writing import steal_memory, write
-from clarray._numpy.indexing import gathering, index_arrays, masking
+from clarray._numpy.indexing import gathering, masking
 
 __all__ = ["copyto"]
 
-_BOOL = np.dtype(bool)
 _PLAIN = (int, float)
+_NOT_INTO = "could not broadcast input array from shape {} into shape {}"
 # Elements up to which NumPy selects by a whole mask at once; a selection that waits may never be needed, as in sums and
 # writes by the same mask. With 1,000 / 4,000 float32, in us, NumPy and then kernels: x[m] 8 and 12 / 19 and 22,
 # x[m].sum() 11 and 8 / 19 and 8, x[m] = y[m] 17 and 9 / 29 and 15. A number written by a mask is one launch of the
@@ -58,7 +62,7 @@ def getitem(array: DeviceArray, key: Any) -> Any:
     answers like one. Libraries for several kinds of arrays write ``a[()]`` for results that they go on computing with.
     """
     node = array._node
-    if node.memory is not None:
+    if node.memory is not None and type(key) is not DeviceArray:
         found = index_plainly(node.shape, node.strides, node.offset, key)
         if found is not None:
             if found[0]:
@@ -73,36 +77,23 @@ def getitem(array: DeviceArray, key: Any) -> Any:
 
 
 def _getitem(array: DeviceArray, key: Any) -> Any:
-    """Any other key, and any array."""
-    if type(key) is DeviceArray:
-        whole = _whole_mask(array, key._node)
-        if whole is None or whole.size <= _SELECTED:
-            few = small_indexing.picked(array, key)
-            if few is not NOT_COMPUTED:
-                return few
-        if whole is not None or _names_rows(array, key._node):
-            return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
-    by_numbers = DeviceArray in map(type, key if type(key) is tuple else (key,))
-    plain = _with_numbers(key)
-    key = key if plain is None else plain
-    if is_basic(key):
-        found = index(view_of(array), key)
-        assert found is not None
-        part = make_view(array, found)
-        if not found.shape and not _has_ellipsis(key):
-            return _element_value(part, at_hand=bool(array.shape) and not by_numbers)
-        return part
-    few = NOT_COMPUTED if type(key) is DeviceArray else small_indexing.picked(array, key)
-    if few is not NOT_COMPUTED:
-        return few
-    mask = _mask_of(array, key)
-    if mask is None:
-        return gathering.pick(array, key)
-    if isinstance(mask, bool):
-        return getitem(array, None).copy() if mask else getitem(array, (None,))[:0].copy()
-    if mask.shape != array.shape:
-        return masking.rows_where(array, mask)
-    return masking.selected(array, mask)
+    """Read the elements of any other key, or of a pending array."""
+    named = classify(key, array._node.shape)
+    if named.kind is BASIC:
+        view = index(view_of(array), named.items)
+        assert view is not None
+        part = make_view(array, view)
+        if view.shape or not named.is_element:
+            return part
+        by_arrays = DeviceArray in map(type, key if type(key) is tuple else (key,))
+        return _element_value(part, at_hand=bool(array.shape) and not by_arrays)
+    if named.kind is not MASK or array._node.size <= _SELECTED or not isinstance(named.items[0], DeviceArray):
+        few = small_indexing.take_on_host(array, named)
+        if few is not NOT_COMPUTED:
+            return few
+    if named.kind is MASK:
+        return masking.selected(array, _mask_node(array, named))
+    return gathering.pick(array, named)
 
 
 def _element_value(element: DeviceArray, at_hand: bool) -> Any:
@@ -119,53 +110,10 @@ def _element_value(element: DeviceArray, at_hand: bool) -> Any:
     return ufunc_calls.evaluate_if_eager(ufunc_calls.copied_value(leaf)) if value is None else wrap(value)
 
 
-def _whole_mask(array: DeviceArray, key: Node) -> Node | None:
-    """A key as a mask of the array's shape, of at least one axis; None where it is none, or its shape is not known."""
-    node = array._node
-    if key.dtype is not _BOOL or (key.flags | node.flags) & MASKED or not key.shape or key.shape != node.shape:
-        return None
-    return key
-
-
-def _names_rows(array: DeviceArray, key: Node) -> bool:
-    """Whether a key is an index array of at least one axis, and the array has an axis for it."""
-    return key.dtype.kind in "iu" and not (key.flags | array._node.flags) & MASKED and bool(key.shape and array.shape)
-
-
-def _with_numbers(key: Any) -> Any:
-    """The same key with Python's integers for arrays that are known ones; None where it has none."""
-    items = key if type(key) is tuple else (key,)
-    if any(map(_is_number, items)):
-        return tuple([int(item._node.value) if _is_number(item) else item for item in items])
-    return None
-
-
-def _is_number(item: Any) -> bool:
-    return type(item) is DeviceArray and item._node.op is CONST and item._node.dtype.kind in "iu"
-
-
-def _has_ellipsis(key: Any) -> bool:
-    return any(item is Ellipsis for item in key) if type(key) is tuple else key is Ellipsis
-
-
-def _mask_of(array: DeviceArray, key: Any) -> Node | bool | None:
-    """Read a key as one boolean mask over the first axes; a single bool stands for itself.
-
-    None for a key that is no such mask.
-    """
-    if type(key) is tuple:
-        if len(key) != 1:
-            return None
-        key = key[0]
-    mask = index_arrays.as_item(key)
-    if not isinstance(mask, DeviceArray | np.ndarray) or mask.dtype != _BOOL:
-        return None
-    if mask.ndim == 0:
-        return bool(mask)
-    if mask.ndim > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {mask.ndim} were indexed")
-    index_arrays.check_mask(mask.shape, array.shape)
-    return mask._node if isinstance(mask, DeviceArray) else array_node(mask, array.device)
+def _mask_node(array: DeviceArray, key: Key) -> Node:
+    mask = key.items[0]
+    node: Node = mask._node if isinstance(mask, DeviceArray) else array_node(mask, array.device)
+    return node
 
 
 def iterate(array: DeviceArray) -> Iterator[Any]:
@@ -191,7 +139,7 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
 
 
 def _set(array: DeviceArray, key: Any, value: Any) -> None:
-    if not _set_plainly(array, key, value):
+    if type(key) is DeviceArray or type(value) in NUMBERS or not _set_plainly(array, key, value):
         _setitem(array, key, value)
 
 
@@ -212,18 +160,18 @@ def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
     if kind in NUMBERS:
         if not shape:
             return put_element(node, offset, value)
-        filled = _filled(value, node.dtype, shape)
-        if filled is None:
-            return False
-        write(view_leaf(node, shape, strides, offset), filled)
-        return True
+        number = _number(value, node.dtype)
+        if number is not None:
+            write(view_leaf(node, shape, strides, offset), ufunc_calls.full(number, shape))
+        return number is not None
     if kind is not DeviceArray:
         return False
     given = value._node
     if given.flags & MASKED or given.dtype is not node.dtype or given.shape != shape:
         return False
     if given.op is CONST:
-        return _one_device(node, given) and put_element(node, offset, given.value)
+        is_one_device = not Device.several or device_of((node, given)) is not None  # else it raises
+        return is_one_device and put_element(node, offset, given.value)
     target = view_leaf(node, shape, strides, offset)
     if given.args:
         if target.size:
@@ -243,17 +191,6 @@ def _as_pythons(value: np.generic, dtype: np.dtype) -> Any:
     return value.item() if alike and value == value else value  # a NaN keeps its bits
 
 
-def _one_device(*nodes: Node) -> bool:
-    """Whether nodes are on one device; it raises where they are not."""
-    return not Device.several or device_of(nodes) is not None
-
-
-def _filled(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node | None:
-    """A Python number repeated over a shape; None as of `_number`."""
-    number = _number(value, dtype)
-    return None if number is None else ufunc_calls.full(number, shape)
-
-
 def _number(value: Any, dtype: np.dtype) -> Node | None:
     """A Python number as a constant; None where NumPy has something to say about its conversion."""
     kind = type(value)
@@ -266,44 +203,31 @@ def _number(value: Any, dtype: np.dtype) -> Node | None:
 
 
 def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
-    """Any other key, any other value, and any array."""
-    if type(key) is DeviceArray and (type(value) is DeviceArray or type(value) in _PLAIN):
-        whole = _whole_mask(array, key._node)
-        one_pass = core is not None and whole is not None and type(value) in _PLAIN
-        if not one_pass and small_indexing.put(array, key, value):
-            return
-        if whole is not None or _names_rows(array, key._node):
-            view_of(array)
-            array.check_writeable()
-            if whole is not None:
-                _store_masked(array, whole, value)
-            else:
-                gathering.put_at(array, key, _value_node(value, array.dtype, array))
-            return
-    plain = _with_numbers(key)
-    if plain is not None:
-        setitem(array, plain, value)
-        return
-    view = view_of(array)
+    """Write any other value, or to the elements of any other key, or to a pending array."""
+    node = array._node
+    if node.memory is None:
+        evaluate(node)
     array.check_writeable()
-    if is_basic(key):
-        found = index(view, key)
-        assert found is not None
-        if not found.shape and not _has_ellipsis(key):
+    named = classify(key, node.shape)
+    if named.kind is BASIC:
+        view = index(view_of(array), named.items)
+        assert view is not None
+        if type(value) in NUMBERS and _put(node, *view, value):
+            return
+        if named.is_element:
             _check_element(value, array.dtype)
-        _store(make_view(array, found), value)
+        _store(make_view(array, view), value)
         return
-    if type(key) is not DeviceArray and small_indexing.put(array, key, value):
+    in_one_launch = core is not None and named.kind is MASK and type(value) in _PLAIN
+    in_one_launch = in_one_launch and isinstance(named.items[0], DeviceArray)
+    if not in_one_launch and small_indexing.put_on_host(array, named, value):
         return
     if is_numpy_scalar(value):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
-    mask = _mask_of(array, key)
-    if mask is None:
-        gathering.put_at(array, key, _value_node(value, array.dtype, array))
-    elif isinstance(mask, bool):
-        _store_all(array, mask, value)
+    if named.kind is ARRAYS:
+        gathering.put_at(array, named, _value_node(value, array.dtype, array))
     else:
-        _store_masked(array, mask, value)
+        _store_masked(array, named, value)
 
 
 def _check_element(value: Any, dtype: np.dtype) -> None:
@@ -322,7 +246,7 @@ def _store(target: DeviceArray, value: Any) -> None:
         np.zeros(leaf.shape, leaf.dtype)[...] = value  # NumPy refuses it, unlike an array of these axes
     if is_same_memory(node, leaf):
         return  # what `a[key] += b` ends with, as it does in `_put`
-    node = _fitted(node, leaf.shape)
+    node = gathering.fitted(node, leaf.shape, _NOT_INTO)
     made = ufunc_calls.convert(node, leaf.dtype)
     if leaf.size:
         if node.op is not None:
@@ -351,28 +275,8 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     return array_node(np.asarray(host, dtype), target.device)
 
 
-def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
-    """Check that a value can be broadcast; drop surplus leading axes of one element."""
-    extra = len(node.shape) - len(shape)
-    if not gathering.fits(node.shape, shape):
-        texts = (str(s).replace(" ", "") for s in (node.shape, shape))
-        raise ValueError("could not broadcast input array from shape {} into shape {}".format(*texts))
-    if extra > 0:
-        view = view_of(wrap(node))
-        return make_view(wrap(node), View(node.shape[extra:], view.strides[extra:], view.offset))._node
-    return node
-
-
-def _store_all(array: DeviceArray, mask: bool, value: Any) -> None:
-    """``a[True] = value``, and ``a[False] = value``, which only looks whether the value would fit."""
-    node = _value_node(value, array.dtype, array)
-    if not array.ndim:
-        _check_values(node)
-    target = getitem(array, (None,))[: int(mask)]
-    _store(target, wrap(gathering.fitted(node, target.shape)))
-
-
-def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
+def _store_masked(array: DeviceArray, key: Key, value: Any) -> None:
+    mask = _mask_node(array, key)
     rest = array.shape[len(mask.shape) :]
     node = _value_node(value, array.dtype, array)
     parts = None if rest else build.selected(node)
@@ -381,13 +285,13 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
         with array.device.lock:
             _store_selected(array, mask, value)
         return
-    if node.op is not CONST or mask.shape != array.shape:
+    if node.op is not CONST or key.kind is not MASK:
         if not rest:
             _check_values(node)
         if mask.shape != array.shape[: len(mask.shape)] or not gathering.fits(node.shape, rest):
-            masking.put_where(array, mask, node)
+            gathering.put_at(array, key, node)
             return
-        node = _fitted(node, rest)
+        node = gathering.fitted(node, rest)
     if rest:
         wide = wrap(evaluate(mask))
         mask = wide.reshape(wide.shape + (1,) * len(rest))._node
@@ -494,5 +398,5 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
         dst[...] = src
         return
     view_of(dst)
-    node = _fitted(_value_node(src, dst.dtype, dst), dst.shape)
-    ufunc_calls.assign(dst, node, _fitted(mask, dst.shape))
+    node = gathering.fitted(_value_node(src, dst.dtype, dst), dst.shape, _NOT_INTO)
+    ufunc_calls.assign(dst, node, gathering.fitted(mask, dst.shape, _NOT_INTO))

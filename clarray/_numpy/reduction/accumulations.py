@@ -15,6 +15,7 @@ from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, check_target, wrap
 from clarray._core.host_data import device_dtype
+from clarray._core.keys import BASIC, MASK, classify
 from clarray._core.operands import array_node
 from clarray._core.views import make_view, view_of
 from clarray._core.writes import with_device_lock
@@ -22,7 +23,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import OutOfBounds
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import strict_axis
-from clarray._engine.expr.indexing import index, is_basic
+from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.monoids import Monoid, fold_monoid
@@ -256,20 +257,21 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NO_VALUE) -> None:
     """
     loop, second = _update_loop(ufunc, a, b)
     a.check_writeable()
-    if is_basic(indices) or indices is True:
+    key = classify(indices, a.shape)
+    if key.kind is BASIC or indices is True:
         view = view_of(a)
-        selected = view if indices is True else index(view, indices)
+        selected = view if indices is True else index(view, key.items)
         assert selected is not None
         _update_all(ufunc, make_view(a, selected), second, True)
         return
-    if _is_whole_mask(a, indices) and (second is None or not second.shape):
-        _update_all(ufunc, a, second, indices)
+    if key.kind is MASK and (second is None or not second.shape):
+        _update_all(ufunc, a, second, key.items[0])
         return
-    targets = index_selection(a, indices)
+    targets = index_selection(a, key)
     try:
         resolved = launchers.gather.resolved(targets)
     except OutOfBounds:
-        out_of_bounds(a, indices)
+        out_of_bounds(*key.indices)
     callers.warn_complex_cast(loop.out_dtype, a.dtype)
     if second is not None:
         _check_broadcast(second, targets.result_shape)
@@ -320,10 +322,6 @@ def _update_all(ufunc: np.ufunc, view: DeviceArray, second: Node | None, where: 
         _check_broadcast(second, view.shape)
         operands.append(wrap(second))
     ufunc_calls.call(ufunc, tuple(operands), out=(view,), where=where, casting="unsafe")
-
-
-def _is_whole_mask(a: DeviceArray, key: Any) -> bool:
-    return isinstance(key, DeviceArray | np.ndarray) and key.dtype == bool and key.ndim > 0 and key.shape == a.shape
 
 
 def _check_broadcast(node: Node, shape: tuple[int, ...]) -> None:
