@@ -79,7 +79,7 @@ CORE_TESTS = [
 
 
 @nox.session
-def core(session: nox.Session) -> None:
+def native(session: nox.Session) -> None:
     """Build the compiled core in its place, after a change or for a checkout that is not installed; run its tests."""
     install(session, "pocl,test")
     if session.virtualenv.is_sandboxed:

@@ -23,7 +23,7 @@ from clarray._core.host_fallback import method_with_host_fallback
 from clarray._core.numbers import SCALAR_ATTRIBUTES
 from clarray._core.own_frames import boundary, hide_own_frames
 from clarray._core.public_names import publish
-from clarray._engine.speedups import accelerated, core
+from clarray._engine.speedups import accelerated, native
 from clarray._numpy.creation import files
 from clarray._numpy.indexing import gathering, masking, selecting, subscripts
 from clarray._numpy.indexing.flat_iterator import flatiter
@@ -346,7 +346,7 @@ _WITHOUT_BOUNDARY = frozenset(
 
 def _with_boundary(name: str, method: Any) -> Any:
     """Wrap a method: its errors show no frames of clarray's, and NumPy computes a call that raises `HostOnly`."""
-    without = name in _DEPEND_ON_CALLER or (core is not None and name in _WITHOUT_BOUNDARY)
+    without = name in _DEPEND_ON_CALLER or (native is not None and name in _WITHOUT_BOUNDARY)
     if without or isinstance(method, staticmethod | classmethod):
         return method
     if hasattr(np.ndarray, name) and not name.startswith("__"):

@@ -39,7 +39,7 @@ from clarray._engine.runtime import Device, Kernel, Memory
 from clarray._engine.runtime import launch as launches
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime.backends import MachineCode
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.writing import write
 from clarray._numpy.indexing.subscripts import captured_getitem, captured_setitem, setitem
 from clarray._numpy.products.vectors import vector_product_steps
@@ -138,5 +138,5 @@ class NativeInterface(NamedTuple):
 
 def bind() -> None:
     """Pass the structure to the core, if there is one. Until then its functions call their references."""
-    if core is not None:
-        core.bind(NativeInterface())
+    if native is not None:
+        native.bind(NativeInterface())

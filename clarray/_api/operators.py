@@ -37,7 +37,7 @@ from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.writing import write
 from clarray._numpy.products import gufuncs
 from clarray._numpy.products.vectors import vector_product
@@ -211,11 +211,11 @@ def _rounded_to_dtype(value: Any, dtype: np.dtype) -> Any:
 
 def _native_operator(ufunc: np.ufunc, operator: Operator, find: Callable[..., Any], **kind: bool) -> Operator:
     """Return the native implementation of an operator, which calls `find` for loops, or the operator without a core."""
-    if core is None:
+    if native is None:
         return operator
     defaults = {"reflected": False, "integers_apart": False, "in_place": False, "folds": _SIGNS.get(ufunc, " ")}
-    native: Operator = core.Operator(operator, find, **defaults | kind)
-    return native
+    native_operator: Operator = native.Operator(operator, find, **defaults | kind)
+    return native_operator
 
 
 # The fast path --------------------------------------------------------------------------------------

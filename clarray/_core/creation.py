@@ -26,7 +26,7 @@ from clarray._core.views import make_view, view_of
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices_error, find_device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 
 __all__ = [
     "array",
@@ -193,7 +193,7 @@ def asanyarray(
     return _convert(a, dtype, order, device, copy, True)
 
 
-@recorded
+@captured
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
     """Convert to a C-contiguous array of one axis or more, without a copy if possible.
 
@@ -221,7 +221,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceA
     return converted if converted.ndim else converted.reshape((1,))
 
 
-@recorded
+@captured
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
     """Convert to a Fortran-contiguous array of one axis or more. Parameters as in `ascontiguousarray`.
 
@@ -277,7 +277,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     return _copy(a, order)
 
 
-@recorded
+@captured
 def _copy(a: Any, order: str) -> DeviceArray:
     return _convert(a, None, order, None, True)
 

@@ -18,7 +18,7 @@ from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.runtime.host_read_cache import cached_element
-from clarray._engine.speedups import accelerated, core
+from clarray._engine.speedups import accelerated, native
 from clarray._engine.writing import flush_readers
 
 # Dtypes whose elements a Python number holds with all bits. A conversion of other floats makes a signalling NaN quiet.
@@ -35,8 +35,8 @@ class Setting:
 
     def set(self, at_hand: bool) -> None:
         self.at_hand = at_hand
-        if core is not None:
-            core.set_elements_at_hand(at_hand)
+        if native is not None:
+            native.set_elements_at_hand(at_hand)
 
 
 def are_scalars_default() -> bool:

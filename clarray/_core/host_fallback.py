@@ -20,7 +20,7 @@ from clarray._core.fallback import by_numpy
 from clarray._core.own_frames import add_boundaries, hide_own_frames
 from clarray._core.public_names import publish, publish_class
 from clarray._engine.ops.dtypes import HostOnly
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 __all__ = [
     "ClassWithHostFallback",
@@ -65,7 +65,7 @@ class _HostFallback:  # Python's version of the core's type. IPython would show 
 
 
 publish_class(_HostFallback, "clarray", "function")  # as `help` and IPython show it
-_FALLBACK_TYPES = (_HostFallback,) if core is None else (_HostFallback, core.HostFallback)
+_FALLBACK_TYPES = (_HostFallback,) if native is None else (_HostFallback, native.HostFallback)
 
 
 def with_host_fallback(ours: Any, theirs: Any, module: str) -> Any:

@@ -17,7 +17,7 @@ from types import FunctionType, ModuleType, TracebackType
 from typing import Any, TypeVar
 
 from clarray._core.public_names import publish_names
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 __all__ = ["boundary", "hide_own_frames", "is_own_file", "add_boundaries", "setting", "with_boundaries"]
 
@@ -107,8 +107,8 @@ def _is_defect(error: Exception, innermost: TracebackType) -> bool:
 
 def boundary(function: Function) -> Function:
     """Wrap a function: its errors have no frames of clarray."""
-    if core is not None:
-        native_boundary: Function = core.Boundary(function)
+    if native is not None:
+        native_boundary: Function = native.Boundary(function)
         return native_boundary
 
     @wraps(function)

@@ -21,7 +21,7 @@ from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import contiguous
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 
 __all__ = ["MAX_NDIM", "check_depth", "holds_arrays", "join_sequence"]
 
@@ -88,7 +88,7 @@ def _flatten(values: Any) -> tuple[list[Any], tuple[int, ...]] | None:
     return list(values), tuple(lengths)
 
 
-@recorded
+@captured
 def _join(parts: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
     """Write the parts to a new array, in one launch if that is faster."""
     device = ufunc_calls.device_of_operands(parts)

@@ -44,7 +44,7 @@ from clarray._engine.launch.host_tier import setting
 from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, current_device
 from clarray._engine.runtime.capture import must_use_kernels
-from clarray._engine.speedups import around_recorded
+from clarray._engine.speedups import around_captured
 
 __all__ = ["Rule", "small_call", "small_write"]
 
@@ -84,7 +84,7 @@ class Rule(NamedTuple):
 
 def small_call(ours: Function, rule: Rule) -> Function:
     """Wrap a function: NumPy computes its small calls unless the core replays them."""
-    return around_recorded(ours, lambda function: _small_call(function, rule))
+    return around_captured(ours, lambda function: _small_call(function, rule))
 
 
 def _small_call(ours: Function, rule: Rule) -> Function:
@@ -124,7 +124,7 @@ def small_write(
     most : int
         Maximum number of elements for NumPy.
     """
-    return around_recorded(ours, lambda function: _small_write(function, numpys, values, most))
+    return around_captured(ours, lambda function: _small_write(function, numpys, values, most))
 
 
 def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, ...], most: int) -> Function:

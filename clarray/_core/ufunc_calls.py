@@ -22,7 +22,7 @@ from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.runtime import Device, current_device, different_devices_error
-from clarray._engine.speedups import accelerated, recorded
+from clarray._engine.speedups import accelerated, captured
 from clarray._engine.writing import write as write_leaf
 
 _BOOL = np.dtype(bool)
@@ -176,7 +176,7 @@ def ufunc_writer(ufunc: np.ufunc) -> Callable[..., Any]:
     def write(out: Any, where: Any, *inputs: Any) -> Any:
         return call(ufunc, inputs, out=out, where=where)
 
-    return recorded(write)
+    return captured(write)
 
 
 def _results(

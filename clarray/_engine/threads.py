@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 __all__ = ["collector_off", "import_whole", "on_large_stack", "start", "without_collector"]
 
@@ -113,12 +113,12 @@ class _Collector:
 
 
 _collector = _Collector()
-collector_off: Any = _collector if core is None else core.Collector()
+collector_off: Any = _collector if native is None else native.Collector()
 
 
 def without_collector(function: Callable[..., Value], *args: Any) -> Value:
     """Call a function while the garbage collector is off. Afterwards it is on again, even after Ctrl-C."""
-    if core is not None:
+    if native is not None:
         with collector_off:
             return function(*args)
     # written out: Python runs no signal handler between these instructions, but it would at the start of `__exit__`

@@ -18,7 +18,7 @@ from clarray._core.ufunc_calls import assign, device_of_operands
 from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray.fft import by_kernels, by_vkfft, steps
 from clarray.fft.plans import available
 
@@ -45,7 +45,7 @@ _TO_REAL = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 # One axis -------------------------------------------------------------------------------------
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform along an axis.
@@ -84,7 +84,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     return _along_axis("fft", a, n, axis, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `fft`. The parameters are as in `fft`.
@@ -104,7 +104,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _along_axis("ifft", a, n, axis, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform of real values. The parameters are as in `fft`.
@@ -123,7 +123,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _along_axis("rfft", a, n, axis, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `rfft`. Further parameters are as in `fft`.
@@ -149,7 +149,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return _along_axis("irfft", a, n, axis, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the transform of a signal with Hermitian symmetry, which is real. The parameters are as in `irfft`.
@@ -170,7 +170,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _along_axis("hfft", a, n, axis, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `hfft`. The parameters are as in `rfft`.
@@ -192,7 +192,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 # Several axes ---------------------------------------------------------------------------------
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform along several axes.
@@ -227,7 +227,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     return _along_axes("fftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `fftn`. The parameters are as in `fftn`.
@@ -247,7 +247,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
     return _along_axes("ifftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform real values along several axes: `rfft` along the last, then `fft` along the others; see `fftn`.
@@ -266,7 +266,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out:
     return _along_axes("rfftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `rfftn`; see `fftn` for the parameters.
@@ -288,7 +288,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out
     return _along_axes("irfftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the discrete Fourier transform along the last two axes. The parameters are as in `fftn`.
@@ -309,7 +309,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, o
     return _along_axes("fftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `fft2`: `ifftn` along the last two axes. The parameters are as in `fftn`.
@@ -329,7 +329,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
     return _along_axes("ifftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the transform of real values along the last two axes: `rfftn`. The parameters are as in `fftn`.
@@ -348,7 +348,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, 
     return _along_axes("rfftn", a, s, axes, norm, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Compute the inverse of `rfft2`: `irfftn` along the last two axes. The parameters are as in `fftn`.

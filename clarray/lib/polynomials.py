@@ -15,7 +15,7 @@ from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.manipulation import joining
 from clarray._numpy.manipulation.ranks import atleast_1d
@@ -123,7 +123,7 @@ def _coefficient_operands(p: Any) -> list[Node] | np.ndarray:
     return [p[k, ...]._node for k in range(len(p))] if isinstance(p, DeviceArray) else np.asarray(p)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArray:  # noqa: N803 - NumPy's name
     """Return the Vandermonde matrix: one row for each element, with its powers.
 

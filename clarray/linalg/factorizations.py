@@ -14,7 +14,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import device_of_operands
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray.linalg import on_device, orthogonal
 
 __all__ = [
@@ -85,7 +85,7 @@ _ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {"eig": _complex_eig, "eigvals"
 # Factorizations -------------------------------------------------------------------------------
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
     """Return the triangular factor L of ``a = L @ L^H``, or with `upper` the factor U of ``a = U^H @ U``.
 
@@ -180,7 +180,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     return _SVD(*factors) if compute_uv else factors[0]
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def svdvals(x: Any, /) -> DeviceArray:
     """Compute singular values in descending order; see `svd`.
 
@@ -280,7 +280,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     return on_host("eigh", (a,), UPLO) if decomposition is None else _EIGH(*decomposition)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
     """Compute eigenvalues of Hermitian matrices in ascending order. The parameters are as in `eigh`.
 
@@ -302,7 +302,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
 # Equations and inverses -----------------------------------------------------------------------
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def solve(a: Any, b: Any) -> DeviceArray:
     """Solve the equations ``a @ x = b``.
 
@@ -330,7 +330,7 @@ def solve(a: Any, b: Any) -> DeviceArray:
     return on_host("solve", (a, b)) if solution is None else solution
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def inv(a: Any) -> DeviceArray:
     """Compute inverses of square matrices.
 
@@ -357,7 +357,7 @@ def inv(a: Any) -> DeviceArray:
     return on_host("inv", (a,)) if inverse is None else inverse
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO) -> DeviceArray:
     """Compute Moore-Penrose inverses of matrices of any shape.
 
@@ -429,7 +429,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
 # Numbers that describe a matrix ---------------------------------------------------------------
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def det(a: Any) -> DeviceArray:
     """Compute determinants of square matrices.
 

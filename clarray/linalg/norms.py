@@ -15,7 +15,7 @@ from clarray._core.ufunc_calls import cast
 from clarray._engine.expr.axes import normalize_axes, normalize_axis, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
-from clarray._engine.speedups import recorded_growth
+from clarray._engine.speedups import captured_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.moments import squared_magnitude
@@ -25,7 +25,7 @@ from clarray.linalg.factorizations import on_host, svdvals
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DeviceArray:
     """Compute the norm of a vector or a matrix, or of all vectors or matrices along given axes.
 
@@ -93,7 +93,7 @@ def _single_axis(axis: Any) -> int:
         raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DeviceArray:
     """Compute the norm of the elements along axes, as one vector; see `norm` for the orders of vectors.
 

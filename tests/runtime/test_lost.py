@@ -16,7 +16,7 @@ import pytest
 import clarray
 from clarray._engine.runtime import Device, current_device, errors, find_device, launch, profiling, use_device
 from clarray._engine.runtime import device as devices
-from clarray._engine.speedups import core, lend_opencl
+from clarray._engine.speedups import lend_opencl, native
 
 NAMES = {-5: "OUT_OF_RESOURCES", -36: "INVALID_COMMAND_QUEUE", -9999: "unknown error -9999"}
 
@@ -47,8 +47,8 @@ def enqueue_is(function: Callable[..., None], code: int) -> Iterator[None]:
     accept, refuse = _SET_ARGUMENT(lambda *arguments: 0), _ENQUEUE(lambda *arguments: code)
     working = launch._enqueue
     launch._enqueue = function
-    if core is not None:
-        core.lend(*[ctypes.cast(f, ctypes.c_void_p).value for f in (accept, refuse)], profiling.state)
+    if native is not None:
+        native.lend(*[ctypes.cast(f, ctypes.c_void_p).value for f in (accept, refuse)], profiling.state)
     try:
         yield
     finally:

@@ -35,7 +35,7 @@ from clarray._engine.runtime import (
     profiling,
 )
 from clarray._engine.runtime.capture import must_use_kernels
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.threads import without_collector
 
 __all__ = ["HostLaunch", "Settings", "TieredKernel", "kernels_only", "may_compute_on_host", "setting"]
@@ -54,7 +54,7 @@ class Settings:
         self.compile_after = 0.02  # any kernel is compiled
         self.longest_call = 0.0006  # a call that takes longer counts as this: it waited for the machine
         # the time that the native implementation would save per statement, besides the time of NumPy's function
-        self.statement_overhead = 25e-6 if core is not None else 0.0
+        self.statement_overhead = 25e-6 if native is not None else 0.0
 
 
 setting = Settings()

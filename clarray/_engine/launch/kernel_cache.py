@@ -17,7 +17,7 @@ from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices_error, profiling
 from clarray._engine.runtime.cache import disk_cache
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.tuning import Policies, select
 
 Value = TypeVar("Value")
@@ -82,8 +82,8 @@ class KernelCache:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute. Other policies or launches also drop the programs of the native implementation."""
         object.__setattr__(self, name, value)
-        if core is not None and name in ("policies", "prepared"):
-            core.forget(self.device)
+        if native is not None and name in ("policies", "prepared"):
+            native.forget(self.device)
 
     @cached_property
     def counters(self) -> Memory:

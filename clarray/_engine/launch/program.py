@@ -10,7 +10,7 @@ from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import KernelStep
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.values import dataclass
 
 Plan = TypeVar("Plan", bound=Callable[..., Any])
@@ -59,6 +59,6 @@ def planned_at_once(plan: Plan) -> Plan:
 
 def use_programs(cache: KernelCache) -> Any:
     """Return the native table of programs of a cache, and make it the table in use."""
-    table = cache.value_for("the core's programs", core.Programs, cache.device)
+    table = cache.value_for("the core's programs", native.Programs, cache.device)
     table.use()
     return table

@@ -9,7 +9,7 @@ from typing import Any
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import KernelStep, Memory
 from clarray._engine.runtime.steps import ALWAYS_INLINE, INPUT, INPUT_OFFSET, NEVER_INLINE, NUMBER
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 __all__ = ["LaunchSequence"]
 
@@ -35,7 +35,7 @@ class LaunchSequence:
     @cached_property
     def _native(self) -> Any:
         """The program of the native implementation."""
-        return core.Sequence(self, self._device)
+        return native.Sequence(self, self._device)
 
     def run(self, memories: Sequence[Memory], offsets: Sequence[int]) -> None:
         """Run all launches. The caller holds the device's lock.
@@ -47,7 +47,7 @@ class LaunchSequence:
         offsets : sequence of int
             Number of elements that are added to the offsets in each memory.
         """
-        if core is not None:
+        if native is not None:
             self._native.run(self._device, tuple(memories), tuple(offsets))
             return
         for step in self.steps:

@@ -14,7 +14,7 @@ from clarray._engine.runtime.backends import ProbeResult, TrialCompiler, find_ba
 from clarray._engine.runtime.host_cpu import cpu_flags
 from clarray._engine.runtime.host_memory import total_host_bytes
 from clarray._engine.runtime.programs import compile_source
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.values import dataclass
 
 _CLANG_BUILTINS = """
@@ -198,7 +198,7 @@ def describe(device: cl.Device, probed: ProbeResult) -> Capabilities:
 
 def _calls_are_on() -> bool:
     """Return whether there is a native implementation to call machine code, and CLARRAY_DIRECT does not forbid it."""
-    return core is not None and os.environ.get("CLARRAY_DIRECT", "1") not in ("", "0")
+    return native is not None and os.environ.get("CLARRAY_DIRECT", "1") not in ("", "0")
 
 
 def _works_in_host_memory(device: cl.Device) -> bool:

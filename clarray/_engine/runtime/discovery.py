@@ -27,7 +27,7 @@ from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
 from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
 from clarray._engine.runtime.memory import Memory
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 from clarray._engine.threads import collector_off, on_large_stack
 
 _NO_DEVICE = (
@@ -356,7 +356,7 @@ def _is_idle_by(device: Device, deadline: float) -> bool:
     if not (device.pending and device.backend.works_in_process):
         return True
     if device.called:
-        is_idle = core.is_idle
+        is_idle = native.is_idle
     else:
         mark = cl.enqueue_marker(device.main.commands)
         device.main.commands.flush()

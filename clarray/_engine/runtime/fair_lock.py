@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from clarray._engine.speedups import core, reentrant_lock
+from clarray._engine.speedups import native, reentrant_lock
 
 __all__ = ["FairLock", "device_lock"]
 
@@ -56,4 +56,4 @@ class FairLock(_RLock):  # type: ignore[misc]
 
 def device_lock() -> Any:
     """Return the lock for a new device."""
-    return FairLock() if core is None else reentrant_lock()
+    return FairLock() if native is None else reentrant_lock()

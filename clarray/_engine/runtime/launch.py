@@ -17,7 +17,7 @@ from clarray._engine.runtime.argument_layout import ArgumentLayout
 from clarray._engine.runtime.errors import different_devices_error, is_out_of_memory
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
-from clarray._engine.speedups import core, lend_opencl
+from clarray._engine.speedups import lend_opencl, native
 from clarray._engine.threads import on_large_stack, without_collector
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class BoundKernel:
         self.kernel = kernel
         self._make = make
         self._layout = layout
-        self._free = [] if core is not None else [Invocation(kernel, layout.setter(kernel))]
+        self._free = [] if native is not None else [Invocation(kernel, layout.setter(kernel))]
         self.commands = queue.commands
         self.queue = queue
         self.seen: set[tuple[int, ...]] = set()
@@ -241,7 +241,7 @@ class Kernel:
             try:
                 inline = inline and device.inline is not None
                 code = self.code.get(local) if state.recorder is None else None
-                if code is not None and core.run(code, groups, local, args, device, inline, nbytes):
+                if code is not None and native.run(code, groups, local, args, device, inline, nbytes):
                     return
                 bound = self._inline if inline else self._main
                 if bound is None or local not in bound.seen or state.recorder is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from clarray._engine.runtime.interrupts import try_acquire
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Block
@@ -67,7 +67,7 @@ class Waiting:
             dropped, self._dropped = self._dropped, []
             try:
                 if self.called:
-                    core.wait()
+                    native.wait()
                 else:
                     self.main.commands.finish()
             except BaseException as error:

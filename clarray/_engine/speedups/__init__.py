@@ -1,7 +1,8 @@
-"""The compiled core: twins in C++ of the functions that every small statement passes through.
+"""The compiled core: native implementations in C++ of the functions that every small statement calls.
 
-The Python functions are the reference (PEP 399): a twin does the common case as they do and hands them the rest, so
-both give the same values, nodes and errors. Where there was no compiler, or with ``CLARRAY_PURE=1``, they do all of it.
+The Python functions are the reference (PEP 399). A native function does the common case and calls its reference for
+the rest, so both have the same values, nodes and errors. If there was no compiler, or with ``CLARRAY_PURE=1``, the
+references do all the work. `clarray._api.native_interface` has what the core takes from Python.
 """
 
 from __future__ import annotations
@@ -55,34 +56,33 @@ def _load() -> tuple[Any, str]:
     return (found, "in force") if found.claim() else (None, "not in force: another copy of clarray's modules has it")
 
 
-core: Any
-core, core_state = _load()
-references: dict[str, Callable[..., Any]] = {}  # the Python functions that have twins
+native: Any
+native, core_state = _load()
+references: dict[str, Callable[..., Any]] = {}  # the Python functions that have native implementations
 
 
 def reentrant_lock() -> Any:
-    """Give a lock like `threading.RLock`: the core's own where there is one, which it takes without calling Python."""
-    return threading.RLock() if core is None else core.Lock()
+    """Return a lock like `threading.RLock`. The core acquires its own locks without calling Python."""
+    return threading.RLock() if native is None else native.Lock()
 
 
 def accelerated(function: Function) -> Function:
-    """Give a function's compiled twin; itself where there is none."""
+    """Return the native implementation of a function, or the function itself without the core."""
     references[function.__name__] = function
-    if core is None:
+    if native is None:
         return function
-    twin: Function = core.native_function(function)
-    return twin
+    native_function: Function = native.native_function(function)
+    return native_function
 
 
 @overload
-def recorded(function: Function) -> Function: ...
+def captured(function: Function) -> Function: ...
 @overload
-def recorded(*, operands: int) -> Callable[[Function], Function]: ...
-def recorded(function: Any = None, *, operands: int = 0) -> Any:
-    """Decorator for a function whose calls with like operands make the same launches.
+def captured(*, operands: int) -> Callable[[Function], Function]: ...
+def captured(function: Any = None, *, operands: int = 0) -> Any:
+    """Decorator: capture the launches of a call, and run them for later calls with the same signature.
 
-    The core then makes the launches again, see `clarray._engine.runtime.capture`. It finds out by itself which calls
-    these are; a function for which it is never so only loses the time for looking.
+    See `clarray._engine.runtime.capture`. A function whose calls cannot be captured only loses the time for the lookup.
 
     Parameters
     ----------
@@ -90,59 +90,61 @@ def recorded(function: Any = None, *, operands: int = 0) -> Any:
         How many of the first arguments are only read, by a function that returns new memory. Ndarrays among them become
         device arrays before the call is looked up, and if there are several operands, lists of numbers do so too.
     """
-    decorate = partial(_standing_for, operands=operands)
+    decorate = partial(_captured, operands=operands)
     return decorate if function is None else decorate(function)
 
 
-def recorded_writes(function: Function) -> Function:
-    """The same of a function that only writes what it is given, so that it may be called twice in place of once."""
-    return _standing_for(function, repeatable=True)
+def captured_writes(function: Function) -> Function:
+    """Decorator: the same for a function that only writes its arguments, so that a second call changes nothing."""
+    return _captured(function, repeatable=True)
 
 
 @overload
-def recorded_growth(function: Function) -> Function: ...
+def captured_growth(function: Function) -> Function: ...
 @overload
-def recorded_growth(*, operands: int) -> Callable[[Function], Function]: ...
-def recorded_growth(function: Any = None, *, operands: int = 0) -> Any:
-    """The same of a function that only grows expressions from its operands: pending ones stay as they are."""
-    decorate = partial(_standing_for, grows=True, operands=operands)
+def captured_growth(*, operands: int) -> Callable[[Function], Function]: ...
+def captured_growth(function: Any = None, *, operands: int = 0) -> Any:
+    """Decorator: the same for a function that only grows expressions, so that pending operands stay pending."""
+    decorate = partial(_captured, grows=True, operands=operands)
     return decorate if function is None else decorate(function)
 
 
-def _standing_for(function: Function, repeatable: bool = False, grows: bool = False, operands: int = 0) -> Function:
-    if core is None:
+def _captured(function: Function, repeatable: bool = False, grows: bool = False, operands: int = 0) -> Function:
+    if native is None:
         return function
     kind = repeatable, grows, operands
-    found: Function = core.Captured(function, *kind)
-    _kinds[id(found)] = found, kind
-    return found
+    captured_function: Function = native.Captured(function, *kind)
+    _kinds[id(captured_function)] = captured_function, kind
+    return captured_function
 
 
-def around_recorded(function: Function, wrap: Callable[[Function], Function]) -> Function:
-    """Wrap what is called where the core does not repeat the launches of a call; of any other function all calls."""
+def around_captured(function: Function, wrap: Callable[[Function], Function]) -> Function:
+    """Wrap the Python function of a captured function, which is called if no program runs. Wrap any other function."""
     if id(function) not in _kinds:
         return wrap(function)
     _, kind = _kinds[id(function)]
-    return _standing_for(wrap(function.__wrapped__), *kind)  # type: ignore[attr-defined]
+    return _captured(wrap(function.__wrapped__), *kind)  # type: ignore[attr-defined]
 
 
-_kinds: dict[int, tuple[Any, tuple[bool, bool, int]]] = {}  # of what stands for functions; they live for good
+_kinds: dict[
+    int, tuple[Any, tuple[bool, bool, int]]
+] = {}  # by the id of a captured function, which lives as long as the process
 
 
 def lend_opencl(library: str, profiling: Any) -> None:
-    """Lend the core the functions of the OpenCL library that another library has loaded.
+    """Give the core the functions of the OpenCL library that another library has loaded.
 
     Parameters
     ----------
     library : str
-        File of the other library.
+        Path of the other library.
     profiling : object
-        Whose attribute `recorder` is None while nothing is recorded.
+        The state of profiles and captures, whose slots the core reads.
     """
-    if core is not None:
+    if native is not None:
         try:
             loaded = ctypes.CDLL(library)
-            found = [ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in _OPENCL]
-        except (AttributeError, OSError):  # where a library does not show what it has loaded itself
-            found = [0, 0]
-        core.lend(*found, profiling)
+            addresses = [ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in _OPENCL]
+        except (AttributeError, OSError):  # the library does not show what it has loaded itself
+            addresses = [0, 0]
+        native.lend(*addresses, profiling)

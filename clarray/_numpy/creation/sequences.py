@@ -20,7 +20,7 @@ from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.view import as_count
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.manipulation.ranks import broadcast_arrays
 from clarray._numpy.manipulation.shapes import expand_dims, moveaxis
 
@@ -451,7 +451,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
 # Coordinates --------------------------------------------------------------------------------------
 
 
-@recorded
+@captured
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceArray, ...]:
     """Make coordinate arrays of a grid from the coordinates along each axis.
 

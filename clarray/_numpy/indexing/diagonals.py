@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray, check_target, wrap
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import contiguous
-from clarray._engine.speedups import recorded_growth, recorded_writes
+from clarray._engine.speedups import captured_growth, captured_writes
 from clarray._numpy.indexing import gathering
 from clarray._numpy.indexing.selecting import where
 from clarray._numpy.manipulation.shapes import broadcast_to, diagonal, ravel
@@ -93,7 +93,7 @@ def diagflat(v: Any, k: int = 0) -> DeviceArray:
     return diag(ravel(v), k + 0)  # NumPy adds `k` to a number, so its bools pass
 
 
-@recorded_writes
+@captured_writes
 def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
     """Write values to the main diagonal of an array, in place.
 
@@ -212,7 +212,7 @@ def _single(number: Any) -> Any:
     return number
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def tril(m: Any, k: int = 0) -> DeviceArray:
     """Return the lower triangle of a matrix: a copy with zeros above the `k`-th diagonal.
 
@@ -243,7 +243,7 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     return where(below(array.shape[-2:], k), array, array.dtype.type(0))
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def triu(m: Any, k: int = 0) -> DeviceArray:
     """Return the upper triangle of a matrix: a copy with zeros below the `k`-th diagonal. Parameters as in `tril`.
 

@@ -21,7 +21,7 @@ from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, can_broadcast, contiguous
-from clarray._engine.speedups import recorded, recorded_writes
+from clarray._engine.speedups import captured, captured_writes
 from clarray._numpy.indexing import index_arrays
 
 __all__ = ["put", "put_along_axis", "take", "take_along_axis"]
@@ -151,7 +151,7 @@ def check_mode(mode: Any) -> str:
         return "raise"
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take elements, or slices along an axis, at given positions.
@@ -292,7 +292,7 @@ def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> N
     index_arrays.out_of_bounds((given, at, array.size if axis is None else array.shape[at]))
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     """Take elements along an axis, with separate indices for each line.
 
@@ -329,7 +329,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
         _out_of_bounds_along(array, given, axis)
 
 
-@recorded_writes
+@captured_writes
 def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> None:
     """Write elements along an axis in place, with separate indices for each line.
 
@@ -369,7 +369,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
         _out_of_bounds_along(arr, given, axis)
 
 
-@recorded_writes
+@captured_writes
 def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values at given positions in place, counting all elements in C order.
 

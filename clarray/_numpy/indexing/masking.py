@@ -19,7 +19,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, contiguous
-from clarray._engine.speedups import recorded_writes
+from clarray._engine.speedups import captured_writes
 from clarray._numpy.indexing.gathering import check_out, cycled, delivered, own_leaf
 from clarray._numpy.indexing.index_arrays import select
 
@@ -298,7 +298,7 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     launchers.gather.scatter_selection(array._node, named, stored, once=True)
 
 
-@recorded_writes
+@captured_writes
 def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
     """Set each element that a mask selects to the value at the same position, in place.
 

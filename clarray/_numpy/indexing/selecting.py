@@ -23,7 +23,7 @@ from clarray._engine.expr.result_layout import result_view
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded, recorded_growth
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.indexing.gathering import check_is_array, check_mode
 from clarray._numpy.indexing.masking import nonzero
 
@@ -170,7 +170,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
 _MOST_CHOICES = 63
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take each element from one of several arrays, which an array of indices selects.
@@ -245,7 +245,7 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
     return wide
 
 
-@recorded_growth(operands=3)
+@captured_growth(operands=3)
 @with_device_lock("out")
 def clip(
     a: Any,
@@ -307,7 +307,7 @@ def clip(
     return ufunc_calls.call(clip_ufunc, (array, low, high), **kwargs)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
     """Round to a given number of decimals. Halves round to the nearest even digit.

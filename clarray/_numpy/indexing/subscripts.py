@@ -34,7 +34,7 @@ from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import accelerated, core, recorded, recorded_writes, references
+from clarray._engine.speedups import accelerated, captured, captured_writes, native, references
 from clarray._engine.writing import steal_memory, write
 from clarray._numpy.indexing import gathering, masking
 
@@ -218,7 +218,7 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
             _check_element(value, array.dtype)
         _store(make_view(array, view), value)
         return
-    in_one_launch = core is not None and named.kind is MASK and type(value) in _PLAIN
+    in_one_launch = native is not None and named.kind is MASK and type(value) in _PLAIN
     in_one_launch = in_one_launch and isinstance(named.items[0], DeviceArray)
     if not in_one_launch and small_indexing.put_on_host(array, named, value):
         return
@@ -347,11 +347,11 @@ def _check_values(values: Node) -> None:
 
 
 # The core calls these for all that it does not read or write by itself.
-captured_getitem = recorded(references["getitem"])
-captured_setitem = recorded_writes(references["setitem"])
+captured_getitem = captured(references["getitem"])
+captured_setitem = captured_writes(references["setitem"])
 
 
-@recorded_writes
+@captured_writes
 @with_device_lock("dst")
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Copy the elements of one array to another one, or only to the elements that a mask selects.

@@ -12,7 +12,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import array, as_array, empty
 from clarray._core.device_array import DeviceArray, preserve_scalars
 from clarray._engine.expr.axes import normalize_axis
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
 from clarray._numpy.indexing.subscripts import copyto
@@ -24,7 +24,7 @@ __all__ = ["insert", "trim_zeros"]
 MAX_COPIES = 64  # inserted slices up to which each run between them is copied by a launch of its own
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
     """Return a copy of an array with values inserted before given positions along an axis.
 

@@ -21,7 +21,7 @@ from clarray._engine.expr.overlap import joined_strides
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.indexing.gathering import check_is_array
 from clarray._numpy.indexing.subscripts import copyto
 from clarray._numpy.manipulation.ranks import atleast_1d, atleast_2d, atleast_3d
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@recorded
+@captured
 @with_device_lock("out")
 def concatenate(
     arrays: Sequence[Any],
@@ -201,7 +201,7 @@ def _to_stack(arrays: Any, *others: Any) -> list[DeviceArray]:
     return _as_arrays(list(arrays), *others)
 
 
-@recorded
+@captured
 @with_device_lock("out")
 def stack(
     arrays: Sequence[Any],
@@ -250,7 +250,7 @@ def _rows(result: Any) -> list[DeviceArray]:
     return list(result) if isinstance(result, tuple) else [result]
 
 
-@recorded
+@captured
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 0, as rows if they are 1-d.
 
@@ -281,7 +281,7 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
 
 
-@recorded
+@captured
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 1, or axis 0 if they are 1-d. Parameters and errors as in `vstack`.
 
@@ -300,7 +300,7 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     return concatenate(parts, axis, dtype=dtype, casting=casting)
 
 
-@recorded
+@captured
 def dstack(tup: Sequence[Any]) -> DeviceArray:
     """Join arrays along axis 2.
 
@@ -322,7 +322,7 @@ def dstack(tup: Sequence[Any]) -> DeviceArray:
     return concatenate(_rows(atleast_3d(*_to_stack(tup))), 2)
 
 
-@recorded
+@captured
 def column_stack(tup: Sequence[Any]) -> DeviceArray:
     """Join arrays along axis 1, as columns if they are 1-d.
 
@@ -344,7 +344,7 @@ def column_stack(tup: Sequence[Any]) -> DeviceArray:
     return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in _to_stack(tup)], 1)
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     """Join two arrays along an axis, or flattened.
 
@@ -382,7 +382,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
 BlockOffsets = list[tuple[DeviceArray, tuple[int, ...]]]  # blocks, each with its start in the result
 
 
-@recorded
+@captured
 def block(arrays: Any) -> DeviceArray:
     """Assemble an array from nested lists of blocks.
 

@@ -14,7 +14,7 @@ from clarray._core.ufunc_calls import device_of_operands
 from clarray._core.views import view_of
 from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
 from clarray._engine.expr import node as nodes
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.indexing.selecting import round, where
 from clarray._numpy.manipulation.index_maps import AxisMap, read_through_maps
 from clarray._numpy.manipulation.repeating import flip
@@ -46,7 +46,7 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DeviceArray:
     """Surround an array with a border.
 

@@ -16,7 +16,7 @@ from clarray._engine.algorithms.index_map.plan import WRAP
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import c_integer, line_axis
 from clarray._engine.expr.view import View, as_shape
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
 from clarray._numpy.manipulation.index_maps import AxisMap, copy_repeated, read_through_maps
@@ -162,7 +162,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
     return flip(transpose(array, order), axes[1])
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     """Shift elements along axes. Elements pushed out at one end reappear at the other end.
 
@@ -213,7 +213,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     )
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     """Repeat a whole array along each axis.
 
@@ -258,7 +258,7 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     return tiled.reshape(tuple(t * n for t, n in pairs))
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     """Repeat each element, or each slice along an axis.
 
@@ -326,7 +326,7 @@ def _repeated_positions(counts: Any, device: Any) -> DeviceArray:
     return searchsorted(ends, arange(int(ends[-1]) if counts.size else 0, device=device), "right")
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def resize(a: Any, new_shape: Any) -> DeviceArray:
     """Make an array of a new shape from the elements in C order, repeated if there are too few.
 

@@ -17,7 +17,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr.axes import strict_axis
 from clarray._engine.expr.node import Node
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.manipulation.shapes import imag, real, reshape
 from clarray._numpy.reduction import scans
 
@@ -140,7 +140,7 @@ def _correction(jump: Node, period: Any, discont: Any, integer: bool) -> Node:
 # Gradient -----------------------------------------------------------------------------------------
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the slope along each axis.
 

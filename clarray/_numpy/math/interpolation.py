@@ -11,7 +11,7 @@ from clarray._core.creation import as_array, empty
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import device_of_operands
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.kernels.kernels import ElementwiseKernel
 from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.sorting.sorting import argsort
@@ -74,7 +74,7 @@ double2 complex_along(double x, double x0, double x1, double2 y0, double2 y1) {
 )
 
 
-@recorded(operands=3)
+@captured(operands=3)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> DeviceArray:
     """Interpolate linearly between points.
 

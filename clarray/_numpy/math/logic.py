@@ -17,7 +17,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.speedups import recorded_growth
+from clarray._engine.speedups import captured_growth
 from clarray._numpy.manipulation.shapes import real
 from clarray._numpy.reduction import reductions
 
@@ -119,7 +119,7 @@ def _is_all_true(mask: Operand) -> bool:
     return bool(reductions.all(wrap(mask)) if isinstance(mask, Node) else mask)
 
 
-@recorded_growth(operands=2)
+@captured_growth(operands=2)
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
     """Return whether all elements are equal within a tolerance.
 
@@ -160,7 +160,7 @@ def _compare_on_host(equal: Any, a: Any, b: Any) -> bool:
     return not (isinstance(a, DeviceArray) or isinstance(b, DeviceArray)) and bool(equal(a, b))
 
 
-@recorded_growth(operands=2)
+@captured_growth(operands=2)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Return whether two arrays have the same shape and the same elements.
 
@@ -193,7 +193,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return _is_all_true(equal)
 
 
-@recorded_growth(operands=2)
+@captured_growth(operands=2)
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Return whether two arrays are equal after broadcasting.
 

@@ -16,7 +16,7 @@ from clarray._core.views import make_view, view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import wide_dtype
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.manipulation import shapes as manipulation
 from clarray._numpy.products.contraction import Term, contract
 from clarray._numpy.reduction.reduce_calls import ufunc_reduce
@@ -26,7 +26,7 @@ __all__ = ["einsum", "einsum_path"]
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-@recorded
+@captured
 @with_device_lock("out")
 def einsum(
     *operands: Any,

@@ -23,7 +23,7 @@ from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import View, can_broadcast, check_order
 from clarray._engine.ops.promotion import resolve
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._engine.values import dataclass
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import Term, conjugate, contract
@@ -129,7 +129,7 @@ def count_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
     return np.size(a) * np.size(b)
 
 
-@recorded
+@captured
 def _product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     """Return ``a @ b`` of arrays that `vector_product` does not multiply."""
     device_of_operands((a, b))  # raises for arrays on two devices

@@ -23,7 +23,7 @@ from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.speedups import recorded, recorded_growth
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import Term, conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
@@ -108,7 +108,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     return _dot(a, b) if vector_result is None else vector_result
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def _dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     a_array, b_array, dtype = _as_operands(a, b)
     if not a_array.ndim or not b_array.ndim:
@@ -150,7 +150,7 @@ def _shape_text(shape: tuple[int, ...]) -> str:
     return str(shape).replace(" ", "")
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def vdot(a: Any, b: Any, /) -> DeviceArray:
     """Return the sum of the products of all elements, with the elements of `a` conjugated.
 
@@ -219,7 +219,7 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     return _inner(a, b) if vector_result is None else vector_result
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def _inner(a: Any, b: Any) -> DeviceArray:
     a_array, b_array, dtype = _as_operands(a, b)
     if not a_array.ndim or not b_array.ndim:
@@ -262,7 +262,7 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     return _outer(a, b, out)
 
 
-@recorded_growth(operands=2)
+@captured_growth(operands=2)
 def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
     device = device_of_operands((a, b, out))
     a_flat, b_flat = (shapes.ravel(as_array(x, device)) for x in (a, b))
@@ -270,7 +270,7 @@ def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
     return products
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     """Sum products over several axes of each operand.
 
@@ -349,7 +349,7 @@ def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     return product
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def kron(a: Any, b: Any) -> DeviceArray:
     """Return the Kronecker product: blocks of `b`, each scaled by one element of `a`.
 
@@ -383,7 +383,7 @@ def kron(a: Any, b: Any) -> DeviceArray:
     return scaled.reshape(tuple(m * n for m, n in zip(a_array.shape, b_array.shape, strict=True)))
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DeviceArray:
     """Return the cross product of vectors with three elements: a vector perpendicular to both.
 
@@ -461,7 +461,7 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
     return difference
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the sum along a diagonal.

@@ -29,7 +29,7 @@ from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.monoids import Monoid, fold_monoid
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._engine.writing import overlaps
 from clarray._numpy.indexing.index_arrays import index_selection, out_of_bounds
 
@@ -104,7 +104,7 @@ def _resolve_monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: A
 # accumulate ---------------------------------------------------------------------------------------
 
 
-@recorded(operands=2)
+@captured(operands=2)
 @with_device_lock("out")
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Apply a binary ufunc cumulatively along an axis. See `numpy.ufunc.accumulate`.
@@ -152,7 +152,7 @@ def accumulated_dtype(ufunc: np.ufunc, array: DeviceArray, dtype: Any = None) ->
 # reduceat -----------------------------------------------------------------------------------------
 
 
-@recorded(operands=2)
+@captured(operands=2)
 @with_device_lock("out")
 def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
@@ -236,7 +236,7 @@ def _exponent_mask(positions: Any, extent: int) -> np.ndarray:
 # at -----------------------------------------------------------------------------------------------
 
 
-@recorded
+@captured
 @with_device_lock("a")
 def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NO_VALUE) -> None:
     """Apply a ufunc in place to elements, once per index.

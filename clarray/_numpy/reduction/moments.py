@@ -21,7 +21,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import scale_loop, select_loop
-from clarray._engine.speedups import recorded_growth
+from clarray._engine.speedups import captured_growth
 from clarray._engine.values import dataclass
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
@@ -56,7 +56,7 @@ def _float_dtypes(dtype: np.dtype, requested: Any, out: Any = None) -> tuple[np.
     return wide_dtype(dtype), dtype
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def mean(
     a: Any,
@@ -299,7 +299,7 @@ def _divide_by_freedom(total: Node, count: Node, ddof: Any, undefined: bool) -> 
     return quotient
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def var(
     a: Any,
@@ -376,7 +376,7 @@ def var(
     return write_result(ufunc_calls.cast(node, result_dtype), out)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def std(
     a: Any,

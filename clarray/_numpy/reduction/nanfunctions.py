@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.writes import with_device_lock
 from clarray._engine.expr.node import Node
-from clarray._engine.speedups import recorded_growth
+from clarray._engine.speedups import captured_growth
 from clarray._numpy.reduction import moments, reductions
 from clarray._numpy.reduction.reduce_calls import layout_as_copied, reduction_axes, ufunc_reduce, write_result
 
@@ -63,7 +63,7 @@ def layout_without_nan(total: DeviceArray, a: Any, axis: Any, out: Any) -> Devic
     return total if node is None or not _can_hold_nan(node) else layout_as_copied(total, node, axis, out)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nansum(
     a: Any,
@@ -92,7 +92,7 @@ def nansum(
     return layout_without_nan(total, a, axis, out)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanprod(
     a: Any,
@@ -358,7 +358,7 @@ def _nan_arg_extremum(name: str, a: Any, axis: Any, out: Any, keepdims: Any, rep
     return find(replace_nan(array, replacement), axis, out, keepdims=bool(keepdims))
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element, ignoring NaN.
@@ -388,7 +388,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _nan_arg_extremum("argmax", a, axis, out, keepdims, -np.inf)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element, ignoring NaN.

@@ -29,7 +29,7 @@ from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reductio
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.speedups import accelerated, recorded_growth
+from clarray._engine.speedups import accelerated, captured_growth
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
@@ -173,7 +173,7 @@ def _choose_monoid(ufunc: np.ufunc, dtype: np.dtype, requested: Any, out_dtype: 
 
 
 @accelerated
-@recorded_growth(operands=2)
+@captured_growth(operands=2)
 @with_device_lock("out")
 def ufunc_reduce(
     ufunc: np.ufunc,

@@ -11,7 +11,7 @@ from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.writes import with_device_lock
 from clarray._engine.ops.monoids import statistic_monoid
-from clarray._engine.speedups import recorded_growth
+from clarray._engine.speedups import captured_growth
 from clarray._numpy.reduction.reduce_calls import (
     build_reduction,
     check_out,
@@ -231,7 +231,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO_VALUE, where)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
     """Return the number of nonzero elements over axes.
 
@@ -265,7 +265,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
     return layout_as_copied(counts, node, axis, None)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
     """Return the range of the elements over axes: the largest minus the smallest element.
@@ -315,7 +315,7 @@ def _arg_extremum(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Devi
     return write_result(positions, out)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the largest element along an axis.
@@ -359,7 +359,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     return _arg_extremum("argmax", a, axis, out, keepdims)
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 @with_device_lock("out")
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Return the position of the smallest element along an axis.

@@ -11,7 +11,7 @@ from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray
 from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number, normalize_axis, strict_axis
-from clarray._engine.speedups import recorded, recorded_growth
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.manipulation.ranks import atleast_1d
 from clarray._numpy.manipulation.shapes import broadcast_to, ravel
@@ -44,7 +44,7 @@ def _cumulate(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Devic
     return accumulate(ufunc, array, axis or 0, dtype, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running sum along an axis.
 
@@ -85,7 +85,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
     return _cumulate(np.add, a, axis, dtype, out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running product along an axis.
 
@@ -121,7 +121,7 @@ def _cumulate_standard(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any,
     return running
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
@@ -155,7 +155,7 @@ def cumulative_sum(
     return _cumulate_standard(np.add, x, axis, dtype, out, include_initial)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
@@ -172,7 +172,7 @@ def cumulative_prod(
     return _cumulate_standard(np.multiply, x, axis, dtype, out, include_initial)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running sum along an axis, with each NaN counted as zero.
@@ -188,7 +188,7 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> D
     return layout_without_nan(cumsum(replace_nan(a, 0), axis, dtype, out), a, (), out)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 @with_device_lock("out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Return the running product along an axis, with each NaN counted as one.
@@ -212,7 +212,7 @@ def _as_slices(edge: Any, array: DeviceArray, axis: int) -> DeviceArray:
     return slices
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO_VALUE, append: Any = _NO_VALUE) -> Any:
     """Return the differences between neighbours along an axis.
 
@@ -271,7 +271,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO_VALUE, append: A
     return array
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     """Return the differences between neighbours of the flattened array.
 
@@ -320,7 +320,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     return output
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Return the area under a curve by the trapezoidal rule.
 

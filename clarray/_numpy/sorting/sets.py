@@ -12,7 +12,7 @@ from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import select
 from clarray._engine.expr.axes import normalize_axis
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.sorting.sorting import argsort, flattened, sort
 from clarray._numpy.sorting.uniques import Unique, distinct_slices, distinct_values
@@ -217,7 +217,7 @@ def _as_operands(first: Any, second: Any) -> tuple[DeviceArray, DeviceArray]:
     return as_array(first, device), as_array(second, device)
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def isin(
     element: Any,
     test_elements: Any,

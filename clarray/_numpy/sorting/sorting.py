@@ -19,7 +19,7 @@ from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.bounds import value_bounds
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.sorting import selection
 
@@ -83,7 +83,7 @@ def _reverse_order(array: DeviceArray) -> DeviceArray:
     return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -146,7 +146,7 @@ def sort(
     return wrap(launchers.sort.sort_rows(array._node, sort_axis))
 
 
-@recorded
+@captured
 @with_device_lock("array")
 def sort_in_place(
     array: DeviceArray,
@@ -189,7 +189,7 @@ def _replace(array: DeviceArray, result: DeviceArray) -> None:
         ufunc_calls.assign(array, result._node)
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -228,7 +228,7 @@ def argsort(
     return wrap(launchers.sort.argsort_rows(array._node, sort_axis))
 
 
-@recorded
+@captured
 def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     """Return the positions that sort by several keys.
 
@@ -309,7 +309,7 @@ def _check_partition(array: DeviceArray, sort_axis: int, kth: Any, kind: Any, or
     return positions
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return a copy with the element at position `kth` as in the sorted array.
 
@@ -357,7 +357,7 @@ def _has_nan(array: DeviceArray) -> bool:
     return array.dtype.kind == "f" and bool(np.isnan(wrap(array._node).max().item()))
 
 
-@recorded
+@captured
 @with_device_lock("array")
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
@@ -376,7 +376,7 @@ def partition_in_place(
     _replace(array, partition(array, kth, operator.index(axis), kind, order))
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Return the positions that partition an array along an axis.
 
@@ -428,7 +428,7 @@ def _check_sorter(sorter: Any, array: DeviceArray) -> Node:
     return order64._node
 
 
-@recorded(operands=2)
+@captured(operands=2)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceArray:
     """Return the positions at which to insert elements so that an array stays sorted.
 
@@ -471,7 +471,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     return wrap(launchers.search.search(array._node, needles._node, side_name, order))
 
 
-@recorded(operands=1)
+@captured(operands=1)
 def sort_complex(a: Any) -> DeviceArray:
     """Return a sorted copy along the last axis, as complex numbers.
 

@@ -23,7 +23,7 @@ from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._engine.writing import write
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.reduction import reductions
@@ -87,7 +87,7 @@ def range_table(array: DeviceArray, counted: bool) -> launchers.unique_range_tab
     return launchers.unique_range_table.occurring(table._node, array.dtype, slots, counted)
 
 
-@recorded
+@captured
 def _fill_table(array: DeviceArray, slots: int, counted: bool) -> DeviceArray:
     return wrap(launchers.unique_range_table.range_table(array._node, slots, counted))
 

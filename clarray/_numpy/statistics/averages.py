@@ -11,7 +11,7 @@ from clarray._core import callers, creation, creation_like, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
-from clarray._engine.speedups import recorded_growth
+from clarray._engine.speedups import captured_growth
 from clarray._numpy.manipulation import joining
 from clarray._numpy.manipulation.shapes import broadcast_to
 from clarray._numpy.products import products
@@ -22,7 +22,7 @@ __all__ = ["average", "corrcoef", "cov"]
 _NO_VALUE = np._NoValue
 
 
-@recorded_growth(operands=1)
+@captured_growth(operands=1)
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO_VALUE) -> Any:
     """Return the average over axes, optionally weighted.
 

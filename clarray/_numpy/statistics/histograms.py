@@ -20,7 +20,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.expr import build
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import captured
 from clarray._numpy.sorting.sorting import searchsorted
 from clarray._numpy.statistics.counting import check_bins, check_weights
 from clarray._numpy.statistics.histogram_bins import (
@@ -185,7 +185,7 @@ def _count_bins(axes: Sequence[Any], weights: DeviceArray | None, dtype: np.dtyp
     return wrap(launchers.histogram.histogram(axes, weights._node, dtype, accumulator))
 
 
-@recorded
+@captured
 def _unweighted(
     values: tuple[DeviceArray, ...],
     edges: tuple[DeviceArray, ...],

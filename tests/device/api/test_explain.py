@@ -18,7 +18,7 @@ import pytest
 import clarray
 from clarray._core import host_policy
 from clarray._engine.evaluate import kernel_cache_of
-from clarray._engine.speedups import core, core_state
+from clarray._engine.speedups import core_state, native
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -125,7 +125,7 @@ def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
     brief = capsys.readouterr().out.splitlines()
     assert brief[:2] == ["Versions", f"  clarray                   {clarray.__version__}"]
     assert f"  compiled core             {core_state}" in brief
-    assert (core_state == "in force") is (core is not None)
+    assert (core_state == "in force") is (native is not None)
     assert sum(line.startswith(" *") for line in brief) == 1
     assert len(brief) <= 40  # one screen
     for name in (*host_policy.SETTINGS, "memory_limit"):

@@ -101,7 +101,7 @@ def test_threads_that_compute_one() -> None:
         assert [f.tolist() for f in found] == [values[values > 500].tolist()] * 4
 
 
-@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.skipif(speedups.native is None, reason="there is no compiled core")
 @pytest.mark.parametrize("name", ["float32", "float16", "bool"])
 def test_no_python_runs(name: str) -> None:
     device = current_device()

@@ -48,7 +48,7 @@ def _names() -> dict[str, Any]:
 
 
 @pytest.mark.kernels_alone
-@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.skipif(speedups.native is None, reason="there is no compiled core")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int64", "bool"])
 def test_no_python_runs_where_a_number_becomes_memory(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "several", False)
@@ -65,7 +65,7 @@ def test_no_python_runs_where_a_number_becomes_memory(dtype: str, monkeypatch: p
 
 
 @pytest.mark.kernels_alone
-@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.skipif(speedups.native is None, reason="there is no compiled core")
 @pytest.mark.parametrize(("statement", "functions"), STATEMENTS)
 def test_no_python_runs(statement: str, functions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "several", False)  # whatever devices other tests have opened
@@ -94,7 +94,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.skipif(speedups.native is None, reason="there is no compiled core")
 @pytest.mark.parametrize("statement", STEPS)
 def test_no_python_runs_for_other_extents(statement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Device, "several", False)

@@ -24,7 +24,7 @@ from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import integer_range, is_host_exact, is_host_exact_cast
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import Device, Kernel, current_device, programs
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 from ...caches import copy_device_record
 from ..conftest import DTYPES, policy_in_force
@@ -386,7 +386,7 @@ def test_threads_share_one_kernel(first_calls: Any) -> None:
 LARGE = {"x[1:] = x[:-1] + y[1:]": 0, "y += x": 0, "x[::2] = y[::2] * 2": 0, "y[:] = x - x[:-5].max()": 1}
 
 
-@pytest.mark.skipif(core is None, reason="there is no compiled core")
+@pytest.mark.skipif(native is None, reason="there is no compiled core")
 @pytest.mark.parametrize(
     ("statement", "size"),
     # the last is in two launches there, which Python prepares

@@ -20,7 +20,7 @@ from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.speedups import references
 from clarray._numpy.reduction import reduce_calls
 
-pytestmark = pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+pytestmark = pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 
 FLOAT = np.dtype(np.float32)
 FIELDS = ("op", "shape", "dtype", "size", "cost", "flags", "sig", "memory")

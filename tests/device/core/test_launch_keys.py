@@ -15,7 +15,7 @@ from clarray._engine.fused.elementwise.launch import _prepare_strided as prepare
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 from ..conftest import policy_in_force
 
@@ -138,7 +138,7 @@ def test_launches_for_all_extents(name: str, monkeypatch: pytest.MonkeyPatch) ->
 TURNED = {"a vector and itself backwards", "both backwards", "all of it backwards", "transposed"}
 
 
-@pytest.mark.skipif(core is None, reason="there is no compiled core")
+@pytest.mark.skipif(native is None, reason="there is no compiled core")
 @pytest.mark.parametrize("name", [name for name in EXTENTS if name not in TURNED])
 def test_no_extents_are_new(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a loop over other slices at each step has prepared for the first of them serves all."""

@@ -204,7 +204,7 @@ def test_functions_of_small_ndarrays(statement: str) -> None:
 
 
 @pytest.mark.kernels_alone
-@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize("statement", [each for each in STATEMENTS.strip().splitlines() if "fft" not in each])
 def test_functions_of_small_ndarrays_are_repeated_by_the_core(statement: str) -> None:
     if not current_device().capabilities.host_memory:
@@ -292,7 +292,7 @@ def test_ndarrays_that_cannot_be_written(statement: str) -> None:
 
 
 @pytest.mark.kernels_alone
-@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize(
     "form", ["x + s", "s - x", "x < s", "s > x", "x += s", "(x + x) * s", "x[1:3] = s", "array(s) / x"]
 )
@@ -308,7 +308,7 @@ def test_the_way_is_short(form: str) -> None:
 
 
 @pytest.mark.kernels_alone
-@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize("form", ["x + h", "h - x", "x @ h", "x += h"])
 def test_the_way_of_arrays_is_short(form: str) -> None:
     x, host = clarray.ones(40, dtype=np.float32), np.ones(40, np.float32)

@@ -27,7 +27,7 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
         assert "there is one device" not in done.stdout
 
 
-@pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
+@pytest.mark.skipif(speedups.native is None, reason="all tests are of Python alone")
 def test_python_alone_passes_the_tests_of_the_core(request: pytest.FixtureRequest) -> None:
     """Ask the bits of small calls for three layouts and three dtypes, and for all of them with `--exhaustive`."""
     files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts", "small_calls")

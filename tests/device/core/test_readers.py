@@ -80,7 +80,7 @@ def test_statements_leave_nothing_to_look_through() -> None:
     assert len(memory.views) <= memory.views.limit + 3
 
 
-@pytest.mark.skipif(speedups.core is None, reason="Python looks through 64 each time")
+@pytest.mark.skipif(speedups.native is None, reason="Python looks through 64 each time")
 @pytest.mark.parametrize("kept", [62, 63, 64, 65, 127, 128])
 def test_what_is_kept_is_not_looked_through_by_each_statement(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
     x = clarray.ones(200, np.float32).evaluate()

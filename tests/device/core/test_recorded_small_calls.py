@@ -12,11 +12,11 @@ from clarray._core import small_calls, small_indexing
 from clarray._core.small_operands import supports_small_calls
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import capture, current_device
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 pytestmark = [
     pytest.mark.kernels_alone,
-    pytest.mark.skipif(core is None, reason="nothing is recorded without the core"),
+    pytest.mark.skipif(native is None, reason="nothing is recorded without the core"),
     pytest.mark.skipif(
         not supports_small_calls(current_device()), reason="there are small calls on CPUs only, of all dtypes"
     ),

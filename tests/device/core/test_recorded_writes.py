@@ -13,7 +13,7 @@ from clarray._engine import speedups
 
 from .test_recordings import TIMES, Operands, check, operands
 
-pytestmark = pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+pytestmark = pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 
 
 def by_indices(xp: ModuleType, v: Operands) -> None:

@@ -23,7 +23,7 @@ from ..conftest import policy_in_force
 pytestmark = [
     pytest.mark.usefixtures("quick_builds"),
     pytest.mark.kernels_alone,  # small calls are recorded later: test_recorded_small_calls.py
-    pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted"),
+    pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted"),
 ]
 TIMES = 6  # a call is recorded when it is seen for the second time
 FEW = 12  # Python functions that a call made again goes through: memory that is let go of

@@ -98,14 +98,14 @@ def test_a_value_that_could_not_be_written_is_what_it_was(monkeypatch: pytest.Mo
     kernel_cache_of(u.device).prepared.clear()  # the core's launches too: it asks for a new one
     with monkeypatch.context() as patch:
         patch.setattr(Launch, "run", refuse)
-        if speedups.core is not None:
-            speedups.core.bind(NativeInterface(plan_elementwise=refuse))
+        if speedups.native is not None:
+            speedups.native.bind(NativeInterface(plan_elementwise=refuse))
         try:
             with pytest.raises(MemoryError):
                 u[:] = value
         finally:
-            if speedups.core is not None:
-                speedups.core.bind(NativeInterface())
+            if speedups.native is not None:
+                speedups.native.bind(NativeInterface())
     u[3] = 100
     assert value.tolist() == [3 * n for n in range(20)]
     assert u.tolist() == [100 if n == 3 else n for n in range(20)]

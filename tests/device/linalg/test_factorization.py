@@ -395,7 +395,7 @@ def test_what_follows_from_inverses(blocks: None) -> None:
 
 
 @pytest.mark.kernels_alone
-@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize("name", ["det", "inv", "cholesky", "qr"])
 def test_a_list_of_launches_is_the_cores_and_each_matrix_has_its_own_result(blocks: None, name: str) -> None:
     """Python launches a kernel a few times, and then what stands before and after the lists, dozens, of launches."""

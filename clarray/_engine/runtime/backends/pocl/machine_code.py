@@ -24,7 +24,7 @@ from clarray._engine.runtime.backends.backend import MachineCode
 from clarray._engine.runtime.backends.pocl import program_files
 from clarray._engine.runtime.host_memory import usable_processors
 from clarray._engine.runtime.set_args_codegen import keep_generated_code_in_memory
-from clarray._engine.speedups import core
+from clarray._engine.speedups import native
 
 _CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has neither dlclose nor a wheel of PoCL
 _FUNCTION = "_pocl_kernel_{}_workgroup"
@@ -71,10 +71,10 @@ class Code(MachineCode):
         self.address = ctypes.cast(getattr(library, _FUNCTION.format(name)), ctypes.c_void_p).value or 0
 
     # The defaults are bound early, since names of the module are gone while Python shuts down.
-    def __del__(self, core: Any = core, close: Callable[[int], None] | None = _CLOSE) -> None:
+    def __del__(self, native: Any = native, close: Callable[[int], None] | None = _CLOSE) -> None:
         if hasattr(self, "_handle"):
-            if core is not None:
-                core.wait()  # a launch may still run
+            if native is not None:
+                native.wait()  # a launch may still run
             if close is not None:
                 close(self._handle)
 
@@ -145,8 +145,8 @@ def _call_probe(code: Code) -> np.ndarray:
 
 def set_threads(compute_units: int) -> None:
     """Set the number of threads of the native implementation to the device's, including the calling thread."""
-    if core is not None:
-        core.set_own_threads(usable_processors(compute_units) - 1)
+    if native is not None:
+        native.set_own_threads(usable_processors(compute_units) - 1)
 
 
 __all__ = ["PROBE", "Code", "is_callable", "load", "set_threads"]
