@@ -14,8 +14,8 @@ PARAMETERS = 7  # without `self` and `cls`
 SCREEN = 50  # lines of code, without the docstring
 
 # Functions that exceed a limit. Lower a bound when there are fewer, and never raise it.
-WITH_MANY_PARAMETERS = 42
-LONG_WITHOUT_DOCSTRING = 1
+WITH_MANY_PARAMETERS = 30
+LONG_WITHOUT_DOCSTRING = 0
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -5,17 +5,14 @@ OpenCL has no LAPACK (docs/engineering/linalg.md). `on_device` and `orthogonal` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import through_library
-from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.speedups import captured
 from clarray.linalg import on_device, orthogonal
+from clarray.linalg.host_lapack import on_host
 
 __all__ = [
     "cholesky",
@@ -27,7 +24,6 @@ __all__ = [
     "inv",
     "lstsq",
     "matrix_rank",
-    "on_host",
     "pinv",
     "qr",
     "slogdet",
@@ -37,49 +33,11 @@ __all__ = [
 ]
 
 _NO: Any = np._NoValue
-_SQUARE = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "solve")
 # NumPy's named tuples
 _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 _QR: Any = type(np.linalg.qr(np.eye(1)))
 _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
 _SVD: Any = type(np.linalg.svd(np.eye(1)))
-
-
-def on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
-    """Call NumPy's function `name` on the host. Raise TypeError if the device lacks the dtype of the result."""
-    if name in _SQUARE:
-        _raise_unless_square(name, np.shape(arrays[0]))
-    dtypes = [x.dtype if isinstance(x, DeviceArray) else np.asarray(x).dtype for x in arrays]
-    if all(dtype.kind in "biufc" for dtype in dtypes):  # NumPy raises the errors for other dtypes
-        exact = [dtype if dtype.kind in "fc" else np.dtype(np.float64) for dtype in dtypes]
-        device_dtype(np.result_type(*exact), device_of_operands(arrays))
-    function = _ALWAYS_COMPLEX.get(name) or getattr(np.linalg, name)
-    return through_library(f"numpy.linalg.{name}", function, *arrays, *args, **kwargs)
-
-
-def _raise_unless_square(name: str, shape: tuple[int, ...]) -> None:
-    """Raise NumPy's error for matrices that are not square, even if calls on the host are forbidden."""
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        no_elements = np.empty((0,) * (len(shape) - 2) + shape[-2:])
-        function = getattr(np.linalg, name)
-        function(no_elements, no_elements) if name == "solve" else function(no_elements)
-
-
-def _complex_eig(a: np.ndarray) -> Any:
-    decomposition = np.linalg.eig(a)
-    return type(decomposition)(*map(_as_complex, decomposition))
-
-
-def _complex_eigvals(a: np.ndarray) -> np.ndarray:
-    return _as_complex(np.linalg.eigvals(a))
-
-
-def _as_complex(values: np.ndarray) -> np.ndarray:
-    return values.astype(np.result_type(values.dtype, np.complex64), copy=False)
-
-
-# NumPy before 2.5 returns these in a dtype that depends on the values.
-_ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {"eig": _complex_eig, "eigvals": _complex_eigvals}
 
 
 # Factorizations -------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.moments import squared_magnitude
 from clarray.linalg import on_device, orthogonal
-from clarray.linalg.factorizations import on_host, svdvals
+from clarray.linalg.factorizations import svdvals
+from clarray.linalg.host_lapack import on_host
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 

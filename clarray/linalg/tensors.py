@@ -11,7 +11,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
 from clarray.linalg import on_device
-from clarray.linalg.factorizations import on_host
+from clarray.linalg.host_lapack import on_host
 
 __all__ = ["tensorinv", "tensorsolve"]
 

@@ -407,6 +407,24 @@ def _run(
     notes: Memory | None = None,
     limit: int | None = None,
 ) -> None:
+    """Launch a gather or a scatter through an index selection.
+
+    Parameters
+    ----------
+    op : str
+        The kernel: ``'gather'``, ``'scatter'``, a check of the indices, or a pass of a scatter with repeated indices.
+    array : Node, optional
+        The leaf that is read or written through the indices.
+    named : IndexSelection
+    other : Node, optional
+        The leaf on the other side: the output of a gather, the values of a scatter.
+    mode : {'raise', 'seen', 'known', 'wrap', 'clip'}
+        The treatment of indices out of bounds. With 'raise' the flag of the kernel is read, and IndexError follows.
+    notes : Memory, optional
+        The memory in which a pass notes the last writer of each element, or counts descents.
+    limit : int, optional
+        The largest number of work units.
+    """
     policy = cache.policies.elementwise
     numbers, shape, extents, strides, rest, at, _, _ = named
     if policy.chunked:  # a list in several loops costs a CPU a division per number
