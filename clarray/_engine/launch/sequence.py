@@ -31,11 +31,12 @@ class LaunchSequence:
         numbers = {id(memory.buffer): number for number, memory in enumerate(memories)}
         self.steps = tuple(_step(launch, numbers) for launch in launches)
         self._device = memories[0].device
+        self._count = len(memories)
 
     @cached_property
     def _native(self) -> Any:
         """The program of the native implementation."""
-        return native.Sequence(self, self._device)
+        return native.Sequence(self, self._device, self._count)
 
     def run(self, memories: Sequence[Memory], offsets: Sequence[int]) -> None:
         """Run all launches. The caller holds the device's lock.

@@ -11,8 +11,6 @@ namespace {
 // What it may have been compiled for is a grid of fewer work-items along each dimension.
 constexpr size_t SMALL_GRID = 0xFFFF, MOST_GROUPS = size_t(1) << 31;
 
-constexpr long long HELD_BELOW = 16384;  // bytes for which letting other threads run Python meanwhile is not worth it
-
 // A launch of so many bytes takes long enough to prepare the next one meanwhile. More launches ahead of the device would only make
 // other threads wait longer for theirs.
 constexpr long long LARGE = 1 << 20;

@@ -220,7 +220,7 @@ PyObject* cast_loop(PyObject* dtype);
 PyObject* strong_dtype(PyTypeObject* kind);
 Ref python_number(PyObject* scalar);
 
-// The twins of `constant` and `known` in clarray._engine.expr.node.
+// The native implementations of `constant` and `host_scalar` in clarray._engine.expr.node.
 Ref new_constant(PyObject* value, PyObject* dtype);
 Ref constant_of(PyObject* number, PyObject* dtype);  // empty, without an error, where Python has to judge
 Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
@@ -235,7 +235,7 @@ Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape, PyObject* 
 Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count, PyObject* signature, PyObject* dtype, PyObject* shape, PyObject* size);
 constexpr Py_ssize_t MOST_GROWN = 4;
 
-// The twins of `regrow` and `pass_on` there; false after an error.
+// The native implementations of `regrow` and `pass_on` there; false after an error.
 bool regrow(PyObject* node);
 bool pass_on(PyObject* readers, PyObject* memory);
 

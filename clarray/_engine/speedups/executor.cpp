@@ -42,8 +42,8 @@ void bind_operands(const ArgSource& from, const Operands& operands, Arguments& t
     if (from.numbers.empty()) return;
     size_t number = 0;
     for (size_t i = 0; i < operands.distinct; ++i) {
-        const bool is_memory = node.memory.of(operands.nodes[i]) != Py_None;
-        if (is_memory) to.list[at + 1].number += from.numbers[number++];
+        const bool is_memory = to.list[at].is_buffer;  // as it was when the key was made
+        if (is_memory && number < from.numbers.size()) to.list[at + 1].number += from.numbers[number++];
         at += is_memory ? 2 : 1;
     }
 }
@@ -105,18 +105,28 @@ size_t group_count(const Step& step, const Frame& frame, long long nbytes) {
     return size_t(std::max(1LL, count));
 }
 
-// Set the groups of a launch whose work is another than last time, and what Python would report of it; false after an error.
-bool divide(Step& step, const Frame& frame, long long nbytes) {
-    const size_t groups = step.share.unit ? group_count(step, frame, nbytes) : 0;
-    const bool is_divided = !step.share.unit || step.global[0] == groups * step.items[0];
-    if (step.noted && is_divided && step.nbytes == nbytes) return true;
-    if (!is_divided || !step.groups) {
-        step.groups = Ref::steal(Py_BuildValue("(n)", Py_ssize_t(groups)));
-        step.global[0] = groups * step.items[0];
+// The groups of one launch, and what Python would report of it. A re-entrant run may divide the same step for other work.
+struct Division {
+    size_t global[MOST_DIMENSIONS];
+    Ref noted;
+};
+
+// Divide the work of a launch. The last division is kept with the step, all of it at once; false after an error.
+bool divide(Step& step, const Frame& frame, long long nbytes, Division& division) {
+    std::copy(step.global, step.global + step.dimensions, division.global);
+    if (step.share.unit) division.global[0] = group_count(step, frame, nbytes) * step.items[0];
+    if (step.noted && division.global[0] == step.global[0] && step.nbytes == nbytes) {
+        division.noted = Ref::share(step.noted.get());
+        return true;
     }
+    const Ref groups = step.share.unit ? Ref::steal(Py_BuildValue("(n)", Py_ssize_t(division.global[0] / step.items[0]))) : Ref::share(step.groups.get());
+    const Ref bytes = Ref::steal(PyLong_FromLongLong(nbytes));
+    division.noted = groups && bytes ? Ref::steal(PyTuple_Pack(4, step.kernel.get(), groups.get(), step.local.get(), bytes.get())) : Ref();
+    if (!division.noted) return false;
+    step.global[0] = division.global[0];
     step.nbytes = nbytes;
-    step.noted = step.groups ? Ref::steal(Py_BuildValue("(OOOL)", step.kernel.get(), step.groups.get(), step.local.get(), nbytes)) : Ref();
-    return bool(step.noted);
+    step.noted = Ref::share(division.noted.get());
+    return true;
 }
 
 Outcome launch_by_python(const Step& step, const Arguments& arguments) {
@@ -143,14 +153,11 @@ Outcome launch(Step& step, const Frame& frame, Refused refused) {
     if (!next_epoch(step, epoch)) return Outcome::FAILED;
     for (const ArgSource& from : step.args) bind(from, frame, epoch, arguments);
     const long long nbytes = step.element_bytes ? step.element_bytes * frame.size : step.is_of_operands ? frame.operands->nbytes : step.nbytes;
-    if (!divide(step, frame, nbytes)) return Outcome::FAILED;
+    Division division;
+    if (!divide(step, frame, nbytes, division)) return Outcome::FAILED;
     const bool in_line = nbytes <= step.inline_bytes;
-    // the extents are this launch's own: while other threads run, the step may be divided for one of theirs
-    size_t global[MOST_DIMENSIONS];
-    std::copy(step.global, step.global + step.dimensions, global);
-    const Ref noted = Ref::share(step.noted.get());
     const Run run{step.kernel.get(), step.local.get(), in_line, in_line ? &step.seen_inline : &step.seen_main,
-                  noted.get(), nbytes, step.dimensions, global, step.items};
+                  division.noted.get(), nbytes, step.dimensions, division.global, step.items};
     const bool by_core = refused == Refused::FALLBACK || can_launch(frame.device);
     const Outcome done = by_core ? enqueue_run(run, frame.device, arguments.list, arguments.count) : Outcome::FALLBACK;
     return done == Outcome::FALLBACK && refused == Refused::BY_PYTHON ? launch_by_python(step, arguments) : done;
@@ -175,7 +182,10 @@ Outcome fill(PyObject* in, PyObject* on) {
     void* const start = PyLong_AsVoidPtr(block.start.of(memory.block.of(in)));
     if (!start) return PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in)) ? Outcome::FAILED : Outcome::DONE;
     if (!finish(on)) return Outcome::FAILED;
-    std::memset(start, 0, size_t(as_wide(memory.nbytes.of(in))));
+    const long long nbytes = as_wide(memory.nbytes.of(in));
+    PyThreadState* const others = nbytes < HELD_BELOW ? nullptr : PyEval_SaveThread();
+    std::memset(start, 0, size_t(nbytes));
+    if (others) PyEval_RestoreThread(others);
     return Outcome::DONE;
 }
 

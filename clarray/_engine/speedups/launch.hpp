@@ -65,6 +65,7 @@ struct Seen {
 };
 
 constexpr size_t MOST_ARGUMENTS = 256;
+constexpr long long HELD_BELOW = 16384;  // bytes of work for which letting other threads run Python is not worth it
 
 // An argument: a buffer, or a number as Python has it.
 struct Argument {

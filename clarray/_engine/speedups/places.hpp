@@ -71,7 +71,7 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value);
 // Write a known number to memory of its own: the native implementation of `_place` in clarray._engine.evaluate.
 Outcome place_number(PyObject* number);
 
-// The twins of `computed_number` in clarray._core.elements and of `scalar` in clarray._core.conversion.
+// The native implementations of `computed_number` in clarray._core.elements and of `scalar` in clarray._core.conversion.
 PyObject* computed_number(PyObject* node);
 PyObject* scalar(PyObject* array, PyObject* kind);
 

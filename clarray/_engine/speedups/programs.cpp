@@ -99,10 +99,13 @@ Entry* entry_of(PyObject* device, const std::string& key) {
 
 Entry* new_entry(PyObject* device, const std::string& key) {
     Programs* of = programs_for(device);
-    if (!of) return nullptr;
-    Table dropped;  // at the end: that may run anything
-    if (of->table->size() >= MOST_PROGRAMS) dropped.swap(*of->table);
-    return &(*of->table)[key];
+    if (of && of->table->size() >= MOST_PROGRAMS) {
+        Table dropped;
+        dropped.swap(*of->table);
+        dropped.clear();  // that may run anything
+        of = programs_for(device);
+    }
+    return of ? &(*of->table)[key] : nullptr;
 }
 
 std::shared_ptr<Program> program_of(const Operands& operands) {

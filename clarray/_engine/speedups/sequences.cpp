@@ -8,18 +8,21 @@ namespace {
 struct Sequence {
     PyObject_HEAD
     Program* program;
+    Py_ssize_t memories;
 };
 
 Sequence* of(PyObject* object) { return reinterpret_cast<Sequence*>(object); }
 
-// Sequence(planned, device)
+// Sequence(planned, device, memories): `memories` is their number.
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject *planned, *device;
-    if (!PyArg_ParseTuple(args, "OO", &planned, &device)) return nullptr;
+    Py_ssize_t memories;
+    if (!PyArg_ParseTuple(args, "OOn", &planned, &device, &memories)) return nullptr;
     Ref self = Ref::steal(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     return guarded([&]() -> PyObject* {
         of(self.get())->program = new Program();
+        of(self.get())->memories = memories;
         if (read_steps(planned, device, *of(self.get())->program)) return self.release();
         return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_ValueError, "a launch of the sequence has too many arguments");
     });
@@ -36,6 +39,11 @@ void drop(PyObject* object) {
 PyObject* run_sequence(PyObject* object, PyObject* const* args, Py_ssize_t count) {
     if (count != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
         return PyErr_Format(PyExc_TypeError, "run() takes a device and two tuples");
+    const Py_ssize_t given = PyTuple_GET_SIZE(args[1]);
+    if (given != of(object)->memories || given != PyTuple_GET_SIZE(args[2]))
+        return PyErr_Format(PyExc_TypeError, "the sequence runs with %zd memories and as many offsets", of(object)->memories);
+    for (Py_ssize_t i = 0; i < given; ++i)
+        if (Py_TYPE(PyTuple_GET_ITEM(args[1], i)) != memory_type) return PyErr_Format(PyExc_TypeError, "run() takes memories");
     return guarded([&]() -> PyObject* {
         std::vector<Ref> memories;
         std::vector<long long> offsets;

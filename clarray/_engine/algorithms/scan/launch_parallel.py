@@ -29,6 +29,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
+from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.runtime.steps import LaunchEpoch
 
 _INT64 = np.dtype(np.int64)
@@ -166,6 +167,7 @@ class TileState:
     def next(self, device: Device, words: int) -> tuple[Memory, LaunchEpoch]:
         """The memory, of at least so many words of 64 bits, and the number of the next launch."""
         if self.memory is None or words > self.words or self.epoch == _LAST_EPOCH:
+            abort_capture()  # the memory outlives the call
             self.words = max(words, 2 * self.words, 1 << 12)
             self.memory = device.allocate(8 * self.words)
             device.fill_zero(self.memory)
