@@ -59,7 +59,7 @@ def tests(session: nox.Session) -> None:
 _SETUPTOOLS = "setuptools>=77"
 # `optional` in pyproject.toml makes a failed build a warning: so the core is asked for afterwards.
 _BUILD = ("python", "-c", "from setuptools import setup; setup()", "build_ext", "--inplace")
-_ASK = ("python", "-c", "from clarray._engine.speedups import core; assert core, 'the compiled core was not built'")
+_ASK = ("python", "-c", "from clarray._engine.speedups import native; assert native, 'the compiled core was not built'")
 
 
 CORE_TESTS = [

@@ -26,7 +26,7 @@ from chunked.libraries import LIBRARIES, cores, finished, uniform
 from chunked.model import Parts
 from chunked.report import Gates, head_of_rows, head_of_scaled, show_model, show_row, show_scaled
 from chunked.rows import ROWS, Row, wrong
-from clarray.dask.cluster import THREADS
+from clarray.dask.cluster import MAX_THREADS
 
 BUDGET = 12.0  # seconds after which a row has no further round
 LARGER = 64  # times as large as measured are the chunks of the second model
@@ -80,7 +80,7 @@ class Run:
         """`count` workers, each with a device, or with this share of the CPU's cores."""
         own = max(cores() // share, 1)
         numpy = name == "numpy"  # whose tasks are a thread each; a device computes a task with all it has
-        threads = own if numpy else 1 if self.gpus else min(own, THREADS)
+        threads = own if numpy else 1 if self.gpus else min(own, MAX_THREADS)
         return Workers(name, count, threads=threads, cores=1 if numpy else own, gpus=self.gpus)
 
     def arrays(self, workers: Workers, nbytes: float, blocks: int) -> list[Any]:

@@ -30,8 +30,8 @@ assert float(a.sum()) == x.sum(dtype=np.float64), float(a.sum())
 assert clarray.asnumpy((a - 1) ** 2).tolist() == ((x - 1) ** 2).tolist()
 assert clarray.sort(a[::-1]).get().tolist() == x.tolist()
 print(clarray.__file__)
-from clarray._engine.speedups import core
-print("compiled core:", core is not None)
+from clarray._engine.speedups import native
+print("compiled core:", native is not None)
 from importlib.resources import files
 print("templates:", sum(1 for path in files("clarray.templates").rglob("*.mako")))
 """
