@@ -53,7 +53,7 @@ def install() -> None:
     """Compare from here on, in this process."""
     import clarray
     from clarray._api import small_functions
-    from clarray._core import small_calls, small_indexing
+    from clarray._core import host_calls, small_calls, small_indexing
     from clarray._engine.launch import host_tier
     from clarray._numpy.products import gufuncs, products
 
@@ -70,8 +70,21 @@ def install() -> None:
     host_tier.HostLaunch.run = _checked_first_call(host_tier.HostLaunch.run)  # type: ignore[method-assign]
     small_calls._try_on_host = _checked_call(small_calls._try_on_host, ours)
     small_calls._try_write = _checked_write(small_calls._try_write, writes)
-    small_indexing.take_on_host = _checked_getitem(small_indexing.take_on_host)
-    small_indexing.put_on_host = _checked_setitem(small_indexing.put_on_host)
+    small_indexing._take = _checked_getitem(small_indexing._take)
+    small_indexing._put = _checked_setitem(small_indexing._put)
+    host_calls.current_capture = _without_capture(host_calls.current_capture)
+
+
+def _without_capture(current_capture: Function) -> Function:
+    """Abort captures with host calls: programs would repeat these calls, and nothing would compare them."""
+    from clarray._engine.runtime.capture import abort_capture
+
+    def current() -> Any:
+        if not _is_off():
+            abort_capture()
+        return current_capture()
+
+    return current
 
 
 def _by_clarray(function: Any) -> Function:
@@ -151,7 +164,7 @@ def _checked_first_call(original: Function) -> Function:
 
 
 def _checked_call(original: Function, ours: dict[int, Function]) -> Function:
-    from clarray._core.small_operands import NOT_COMPUTED
+    from clarray._core.host_calls import NOT_COMPUTED
 
     def tried(rule: Any, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with device.lock:  # another thread may write between the two ways
@@ -172,7 +185,7 @@ def _checked_call(original: Function, ours: dict[int, Function]) -> Function:
 
 
 def _checked_write(original: Function, writes: dict[Any, Function]) -> Function:
-    def written(target: Any, numpys: Function, args: tuple[Any, ...], values: tuple[int, ...], most: int) -> bool:
+    def written(target: Any, numpys: Function, args: tuple[Any, ...], values: tuple[int, ...], most: int) -> Any:
         return _compared_write(
             target, lambda: original(target, numpys, args, values, most), numpys.__name__, writes[numpys], *args
         )
@@ -181,28 +194,39 @@ def _checked_write(original: Function, writes: dict[Any, Function]) -> Function:
 
 
 def _checked_getitem(original: Function) -> Function:
-    from clarray._core.small_operands import NOT_COMPUTED, node_device
+    from clarray._core.device_array import wrap
+    from clarray._core.host_calls import NOT_COMPUTED
 
-    def take_on_host(array: Any, key: Any) -> Any:
-        with node_device(array._node).lock:
-            value = original(array, key)
-            if value is not NOT_COMPUTED and not _is_off():
-                _by_kernels("getitem", value, type(array).__getitem__, array, key.items)
-            return value
+    def take(node: Any, key: Any, device: Any) -> Any:
+        value = original(node, key, device)
+        if value is not NOT_COMPUTED and not _is_off():
+            array = wrap(node)
+            _by_kernels("getitem", value, type(array).__getitem__, array, key.items)
+        return value
 
-    return take_on_host
+    return take
 
 
 def _checked_setitem(original: Function) -> Function:
-    def put_on_host(array: Any, key: Any, value: Any) -> bool:
+    from clarray._core.device_array import wrap
+
+    def put(node: Any, key: Any, value: Any, device: Any) -> Any:
+        array = wrap(node)
         return _compared_write(
-            array, lambda: original(array, key, value), "setitem", type(array).__setitem__, array, key.items, value
+            array,
+            lambda: original(node, key, value, device),
+            "setitem",
+            type(array).__setitem__,
+            array,
+            key.items,
+            value,
         )
 
-    return put_on_host
+    return put
 
 
-def _compared_write(target: Any, original: Callable[[], bool], name: str, function: Function, *args: Any) -> bool:
+def _compared_write(target: Any, original: Callable[[], Any], name: str, function: Function, *args: Any) -> Any:
+    from clarray._core.host_calls import NOT_COMPUTED
     from clarray._core.small_operands import window
     from clarray._engine.launch.host_tier import setting
 
@@ -218,15 +242,15 @@ def _compared_write(target: Any, original: Callable[[], bool], name: str, functi
             counts["overlapping"] += 1
             return original()
         before = elements.copy()
-        if not original():
-            return False
+        if original() is NOT_COMPUTED:
+            return NOT_COMPUTED
         value = elements.copy()
         elements[...] = before
         _by_kernels(name, value, lambda *args: (function(*args), target)[1], *args)
         elements = window(target._node)
         memory.device.finish()
         elements[...] = value
-    return True
+    return None
 
 
 def _overlaps(elements: np.ndarray, operand: Any) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from clarray._core.callers import warn_user
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray, is_scalar, wrap
+from clarray._core.host_calls import call_on_host
 from clarray._core.host_data import host_view
 from clarray._core.host_policy import HostFallbackWarning, config
 from clarray._core.operands import OperandProtocol, first_device_array, operand_protocol
@@ -117,12 +118,28 @@ def through_library(name: str, function: Callable[..., Any], *args: Any, **kwarg
         "'warn' or 'allow', or convert the arrays with clarray.asnumpy",
         f"clarray calls {name}, on the host, for this",
     )
-    copies = _Copies(_readable)
-    host_args, host_kwargs = copies.to_host(args), copies.to_host(kwargs)
-    start = time.perf_counter()
-    computed = function(*host_args, **host_kwargs)
-    profiling.record("host", name, 0, time.perf_counter() - start)
-    return copies.to_device(computed)
+
+    map_sequence(_evaluate_array, (args, tuple(kwargs.values())))  # captured, unlike what `compute` does
+
+    def compute() -> Any:
+        copies = _Copies(_readable)
+        host_args, host_kwargs = copies.to_host(args), copies.to_host(kwargs)
+        start = time.perf_counter()
+        computed = function(*host_args, **host_kwargs)
+        profiling.record("host", name, 0, time.perf_counter() - start)
+        return copies.to_device(computed)
+
+    return call_on_host(function, args, kwargs, compute, _is_library_allowed)
+
+
+def _evaluate_array(operand: Any) -> Any:
+    """Evaluate the device arrays in an argument."""
+    return evaluate(operand._node) if isinstance(operand, DeviceArray) else map_sequence(_evaluate_array, operand)
+
+
+def _is_library_allowed() -> bool:
+    """Return whether functions of a host library run without a warning."""
+    return config.host_library == "allow"
 
 
 def _apply_policy(policy: str, refusal: str, warning: str) -> None:

@@ -20,20 +20,21 @@ faster than NumPy (roll of 100 elements: 2 us and 15 us, allclose: 4 us and 30 u
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from inspect import signature, unwrap
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_writeable
+from clarray._core.host_calls import NOT_COMPUTED, call_on_host
 from clarray._core.sequences import holds_arrays
 from clarray._core.small_operands import (
     MAX_ELEMENTS,
-    NOT_COMPUTED,
     SEQUENCES,
     HostOperands,
     compute_on_host,
+    is_allowed,
     is_exact_write,
     node_device,
     overwrite,
@@ -81,6 +82,12 @@ class Rule(NamedTuple):
     most_integers: int = MAX_ELEMENTS
     refused: tuple[str, ...] = ("out", "dtype", "casting", "like", "device")
 
+    def compute(self, *operands: Any, **keywords: Any) -> Any:
+        """Call NumPy's function. Raise ValueError if the result or intermediate arrays are too large."""
+        if self.room is not None and self.room(*operands, **keywords) > self.most:
+            raise ValueError("a result for kernels")
+        return self.numpys(*operands, **keywords)
+
 
 def small_call(ours: Function, rule: Rule) -> Function:
     """Wrap a function: NumPy computes its small calls unless the core replays them."""
@@ -100,8 +107,10 @@ def _small_call(ours: Function, rule: Rule) -> Function:
             operands = args
             if device is None and args and type(args[0]) in SEQUENCES:
                 device, operands = _sequence_operands(rule, args)
-            if device is not None:
-                computed = _try_on_host(rule, device, operands, kwargs)
+            if device is not None and (not kwargs or kwargs.keys().isdisjoint(rule.refused)):
+                with device.lock:
+                    compute = partial(_try_on_host, rule, device, operands, kwargs)
+                    computed = call_on_host(rule.compute, operands, kwargs, compute, is_allowed)
                 if computed is not NOT_COMPUTED:
                     return computed
         return ours(*args, **kwargs)
@@ -136,7 +145,8 @@ def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, 
             device = node_device(target._node)
             if supports_small_calls(device):
                 with device.lock:
-                    if _try_write(target, numpys, args, values, most):
+                    write = partial(_try_write, target, numpys, args, values, most)
+                    if call_on_host(numpys, args, {}, write, is_allowed) is None:
                         return None
         return ours(*args, **kwargs)
 
@@ -145,44 +155,38 @@ def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, 
 
 def _try_write(
     target: DeviceArray, numpys: Callable[..., Any], args: tuple[Any, ...], values: tuple[int, ...], most: int
-) -> bool:
+) -> Any:
+    """Let NumPy write to the target and return None, or return NOT_COMPUTED."""
     node = target._node
-    converter = HostOperands(node_device(node), most)
-    operands = converter.convert(args)
+    operands = HostOperands(node_device(node), most).convert(args)
     if operands is None or not all(
         is_exact_write(operands[position], node.dtype) for position in values if position < len(operands)
     ):
-        return False
+        return NOT_COMPUTED
     try:
-        overwrite(node, numpys, *operands)
+        return overwrite(node, numpys, *operands)
     except Exception:
-        return False
-    return True
+        return NOT_COMPUTED
 
 
 def _try_on_host(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return NumPy's result on the device, or NOT_COMPUTED."""
-    if kwargs and not kwargs.keys().isdisjoint(rule.refused):
-        return NOT_COMPUTED
     converter = HostOperands(
         device, rule.most, rule.joined if rule.dtypes == "joined" else 0, rule.dtypes == "integers"
     )
-    with device.lock:
-        operands = converter.convert((*args, *kwargs.values()) if kwargs else args)
-        if operands is None or not _has_exact_dtypes(rule, converter):
-            return NOT_COMPUTED
-        keywords = {}
-        if kwargs:
-            keywords = dict(zip(kwargs, operands[len(args) :], strict=True))
-            del operands[len(args) :]
-        if device.pending:
-            device.finish()
-        try:
-            if rule.room is not None and rule.room(*operands, **keywords) > rule.most:
-                return NOT_COMPUTED
-            return compute_on_host(device, rule.numpys, operands, keywords)
-        except Exception:  # clarray's function computes the call or raises the error
-            return NOT_COMPUTED
+    operands = converter.convert((*args, *kwargs.values()) if kwargs else args)
+    if operands is None or not _has_exact_dtypes(rule, converter):
+        return NOT_COMPUTED
+    keywords = {}
+    if kwargs:
+        keywords = dict(zip(kwargs, operands[len(args) :], strict=True))
+        del operands[len(args) :]
+    if device.pending:
+        device.finish()
+    try:
+        return compute_on_host(device, rule.numpys.__name__, rule.compute, operands, keywords)
+    except Exception:  # clarray's function computes the call or raises the error
+        return NOT_COMPUTED
 
 
 def _first_device(args: tuple[Any, ...], integers: bool) -> Device | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._core.host_calls import NOT_COMPUTED, call_on_host
 from clarray._core.keys import ARRAYS, Key
 from clarray._core.small_operands import (
     MAX_ELEMENTS,
     MAX_MASKED,
-    NOT_COMPUTED,
     compute_on_host,
+    is_allowed,
     is_exact_write,
     node_device,
     overwrite,
@@ -40,13 +42,16 @@ def take_on_host(array: DeviceArray, key: Key) -> Any:
     if device is None:
         return NOT_COMPUTED
     with device.lock:
-        operands = _host_operands(array._node, key, device)
-        if operands is None:
-            return NOT_COMPUTED
-        try:
-            return compute_on_host(device, getitem, operands, {})
-        except Exception:
-            return NOT_COMPUTED
+        take = partial(_take, array._node, key, device)
+        return call_on_host(getitem, (array, tuple(key.items)), {}, take, is_allowed)
+
+
+def _take(node: Node, key: Key, device: Device) -> Any:
+    operands = _host_operands(node, key, device)
+    try:
+        return NOT_COMPUTED if operands is None else compute_on_host(device, "getitem", getitem, operands, {})
+    except Exception:
+        return NOT_COMPUTED
 
 
 def getitem(source: np.ndarray, key: Any) -> Any:
@@ -64,16 +69,20 @@ def put_on_host(array: DeviceArray, key: Key, value: Any) -> bool:
     if device is None:
         return False
     with device.lock:
-        if type(value) is DeviceArray:
-            value = _window(value._node, device)
-        operands = _host_operands(array._node, key, device) if is_exact_write(value, array.dtype) else None
-        if operands is None:
-            return False
-        try:
-            overwrite(array._node, np.ndarray.__setitem__, *operands, value)
-        except Exception:
-            return False
-    return True
+        put = partial(_put, array._node, key, value, device)
+        args = array, tuple(key.items), value
+        return call_on_host(np.ndarray.__setitem__, args, {}, put, is_allowed) is None
+
+
+def _put(node: Node, key: Key, value: Any, device: Device) -> Any:
+    """Write the values and return None, or return NOT_COMPUTED."""
+    if type(value) is DeviceArray:
+        value = _window(value._node, device)
+    operands = _host_operands(node, key, device) if is_exact_write(value, node.dtype) else None
+    try:
+        return NOT_COMPUTED if operands is None else overwrite(node, np.ndarray.__setitem__, *operands, value)
+    except Exception:
+        return NOT_COMPUTED
 
 
 def _host_device(array: DeviceArray) -> Device | None:

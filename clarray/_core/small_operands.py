@@ -14,21 +14,21 @@ from clarray._core.operands import STRONG
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
 from clarray._engine.expr.node import MASKED, Node, host_scalar
+from clarray._engine.launch.host_tier import setting
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, profiling
-from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import flush_readers
 
 __all__ = [
-    "NOT_COMPUTED",
     "MAX_ELEMENTS",
     "MAX_MASKED",
     "MAX_ORDERED",
     "SEQUENCES",
     "HostOperands",
     "compute_on_host",
+    "is_allowed",
     "node_device",
     "is_exact_write",
     "to_device",
@@ -46,15 +46,6 @@ MAX_ELEMENTS = 1 << 15
 MAX_MASKED = 1 << 14
 MAX_ORDERED = 1 << 11
 
-
-class _NotComputed:
-    """Type of the value that tells that NumPy has done nothing and kernels must compute the call."""
-
-    def __repr__(self) -> str:
-        return "NOT_COMPUTED"
-
-
-NOT_COMPUTED: Any = _NotComputed()
 
 _PASSED_THROUGH = frozenset((bool, int, float, complex, str, type(None), slice, type(Ellipsis)))
 SEQUENCES = (list, tuple)
@@ -90,22 +81,25 @@ def is_exact_write(value: Any, dtype: np.dtype) -> bool:
     return own_dtype == dtype or (own_dtype.kind in "biu" and is_host_exact_cast(own_dtype, dtype))
 
 
-def compute_on_host(device: Device, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def compute_on_host(device: Device, name: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Call NumPy's function and return its result on the device. No other thread writes to the operands meanwhile."""
-    abort_capture()
     if profiling.state.recorder is None:
         return to_device(function(*args, **kwargs), device)
     start = time.perf_counter()
     host_result = function(*args, **kwargs)
-    profiling.record("small call", function.__name__, 0, time.perf_counter() - start)
+    profiling.record("small call", name, 0, time.perf_counter() - start)
     return to_device(host_result, device)
+
+
+def is_allowed() -> bool:
+    """Return whether NumPy may compute small calls at present."""
+    return setting.on
 
 
 def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *args: Any) -> None:
     """Let NumPy write to a leaf's memory. The caller holds the device's lock."""
     memory = node.memory
     assert memory is not None
-    abort_capture()
     flush_readers(memory)
     device = memory.device
     if device.pending:

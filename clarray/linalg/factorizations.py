@@ -73,6 +73,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
     return on_host("cholesky", (a,), upper=upper) if factor is None else factor
 
 
+@captured(operands=1)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Factorize matrices as ``Q @ R``: Q has orthonormal columns, and R is upper triangular.
 
@@ -101,6 +102,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return factors[0] if mode == "r" else factors if mode == "raw" else _QR(*factors)
 
 
+@captured(operands=1)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Compute the singular value decomposition ``a = U @ diag(S) @ Vh``.
 
@@ -161,6 +163,7 @@ def svdvals(x: Any, /) -> DeviceArray:
     return singular_values
 
 
+@captured(operands=1)
 def eig(a: Any) -> Any:
     """Compute eigenvalues and right eigenvectors of square matrices, by NumPy on the host.
 
@@ -190,6 +193,7 @@ def eig(a: Any) -> Any:
     return on_host("eig", (a,))
 
 
+@captured(operands=1)
 def eigvals(a: Any) -> DeviceArray:
     """Compute eigenvalues of square matrices, in no particular order. The parameter is as in `eig`.
 
@@ -207,6 +211,7 @@ def eigvals(a: Any) -> DeviceArray:
     return eigenvalues
 
 
+@captured(operands=1)
 def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     """Compute eigenvalues and eigenvectors of Hermitian matrices.
 
@@ -348,6 +353,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
     return host_inverse
 
 
+@captured(operands=2)
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     """Solve ``a @ x = b`` by least squares. Of several solutions, return the one with the smallest norm.
 
@@ -414,6 +420,7 @@ def det(a: Any) -> DeviceArray:
     return on_host("det", (a,)) if determinants is None else determinants
 
 
+@captured(operands=1)
 def slogdet(a: Any) -> Any:
     """Compute the sign and the logarithm of the magnitude of determinants. No determinant overflows this way.
 
@@ -437,6 +444,7 @@ def slogdet(a: Any) -> Any:
     return on_host("slogdet", (a,)) if sign_and_logarithm is None else _SLOGDET(*sign_and_logarithm)
 
 
+@captured(operands=1)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
     """Compute the rank of matrices: the number of singular values above a tolerance.
 

@@ -15,7 +15,7 @@ from clarray._core.ufunc_calls import cast
 from clarray._engine.expr.axes import normalize_axes, normalize_axis, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
-from clarray._engine.speedups import captured_growth
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.moments import squared_magnitude
@@ -130,6 +130,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector_norm(array, ord, normalize_axes(axes, array.ndim), keepdims)
 
 
+@captured(operands=1)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:
     """Compute the norm of matrices in the last two axes; see `norm` for the orders of matrices.
 
@@ -159,6 +160,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Devic
     return norm(x, ord, (-2, -1), keepdims)
 
 
+@captured(operands=1)
 def cond(x: Any, p: Any = None) -> DeviceArray:
     """Compute condition numbers: the norm of a matrix times the norm of its inverse, or inf for a singular matrix.
 

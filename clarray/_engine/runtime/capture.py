@@ -3,6 +3,7 @@
     repeated call -> Capture <- Pool.allocate: the allocated memory
                         |    <- Kernel.launch: the kernels and their arguments
                         |    <- Device.read_scalar: the values that the call depends on
+                        |    <- host_calls.call_on_host: the functions of NumPy or another library of the host
                         v
               a program of the native implementation, see speedups/captured_calls.cpp
 
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import NotImplementedType
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,7 @@ from clarray._engine.runtime.steps import (
     PERSISTENT,
     TEMPORARY,
     FillStep,
+    HostStep,
     KernelStep,
     LaunchEpoch,
     ReadStep,
@@ -72,6 +75,9 @@ class Capture:
     written : list of int
         The number of an input for each time that it has been overwritten.
     steps : list of Step
+    scalars : dict
+        The results of host steps that are host scalars: the node and the number of the temporary that the step writes,
+        by the node's id.
     aborted : bool
         Whether the call has read something that the steps do not contain.
     """
@@ -82,6 +88,7 @@ class Capture:
         self.steps: list[Step] = []
         self.aborted = False
         self.is_frequent = calls * (1 + sum(m.nbytes for m in inputs) // PAGE) >= FREQUENT_CALLS
+        self.scalars: dict[int, tuple[Any, int]] = {}
         self._persistent = persistent
         self._thread = threading.get_ident()
         self._sources: dict[int, tuple[str, int]] = {id(m.buffer): (INPUT, k) for k, m in enumerate(inputs)}
@@ -170,6 +177,17 @@ class Capture:
             self.aborted |= number < 0
             self._note(FillStep(temporary=number))
 
+    def called_on_host(self, call: Callable[..., bool], memories: Sequence[Memory]) -> None:
+        """Note a call of a host function that reads and writes memories. See `HostStep`."""
+        if self.is_current_thread and not self._is_reentrant():
+            letters, sources = zip(*(self._find_source(memory.buffer) for memory in memories), strict=True)
+            self.aborted |= any(source is None for source in sources)
+            self._note(HostStep(call=call, letters="".join(letters), memories=sources))
+
+    def scalar_temporary(self, node: Any) -> int:
+        """Return the number of the temporary with a host scalar's value, or -1 if no host step computes the scalar."""
+        return self.scalars.get(id(node), (None, -1))[1]
+
     def waited(self) -> None:
         if self.is_current_thread and not self._is_reentrant():
             self._note(WaitStep())
@@ -198,6 +216,23 @@ def abort_capture() -> None:
     capture = state.capture
     if capture is not None and capture.is_current_thread:
         capture.aborted = True
+
+
+def current_capture() -> Capture | None:
+    """Return the capture of the calling thread, unless it is aborted."""
+    capture = state.capture
+    return capture if capture is not None and capture.is_current_thread and not capture.aborted else None
+
+
+@contextmanager
+def suspended(capture: Capture) -> Iterator[None]:
+    """Note nothing in a capture of the calling thread during a block. The caller notes what the block does."""
+    state.capture = None
+    try:
+        yield
+    finally:
+        if _active.get("now") is capture:  # not in a process that was forked meanwhile
+            state.capture = capture
 
 
 def must_use_kernels() -> bool:

@@ -1,7 +1,7 @@
 """The steps of a program as Python plans or captures them. speedups/program_reading.cpp reads them.
 
-A program is a list of launches, of reads that guard it, of fills, and of waits. A letter for each argument of a launch
-says where the argument comes from when the program runs:
+A program is a list of launches, of calls of host functions, of reads that guard it, of fills, and of waits. A letter for
+each argument of a launch says where the argument comes from when the program runs:
 
 ======  ===========================================================  ==========================================
 letter  the argument                                                 the value
@@ -112,6 +112,25 @@ class FillStep:
     temporary: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class HostStep:
+    """A call of a function on the host, after a wait.
+
+    Attributes
+    ----------
+    call : callable
+        Takes the `Memory` of each letter. It writes the results to memory and returns True, or returns False: then the
+        program does not apply, and Python does the call.
+    letters, memories : str, tuple
+        The sources of the memories, as those of a launch's arguments.
+    """
+
+    kind: ClassVar[str] = "host"
+    call: Callable[..., bool]
+    letters: str
+    memories: tuple[Any, ...]
+
+
 @dataclass(frozen=True)
 class WaitStep:
     """A wait until all launched work has finished."""
@@ -119,4 +138,4 @@ class WaitStep:
     kind: ClassVar[str] = "wait"
 
 
-Step = KernelStep | ReadStep | FillStep | WaitStep
+Step = KernelStep | HostStep | ReadStep | FillStep | WaitStep

@@ -80,11 +80,20 @@ bool grow_all(const Program& program, const CallSignature& call, const Temporari
     return true;
 }
 
+// A host scalar with the value of a temporary; an array on the temporary where Python's numbers lack its bits.
+Ref scalar_of(const ResultSpec& made, PyObject* in) {
+    static PyObject* const zero = PyLong_FromLong(0);
+    Ref leaf = leaf_like(made, in, zero), number;
+    if (!leaf || known_element(leaf.get(), 0, number) == Outcome::FAILED) return {};
+    return new_array(array_type, number ? number.get() : leaf.get());
+}
+
 Ref made_of(const ResultSpec& made, const CallSignature& call, const Temporaries& temporaries, const std::vector<Ref>& nodes) {
     static PyObject* const zero = PyLong_FromLong(0);
     if (made.kind == 'v') return Ref::share(made.value.get());
     if (made.kind == 'g') return Ref::share(call.arrays[made.number]);
     if (made.kind == 'p') return evaluate_if_costly(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
+    if (made.kind == 'h') return scalar_of(made, temporaries[made.number].get());
     Ref leaf = leaf_like(made, temporaries[made.number].get(), zero);
     Ref result = leaf ? new_array(array_type, leaf.get()) : Ref();
     if (result && made.facts && !put_facts(temporaries[made.number].get(), made.facts.get())) return {};
@@ -119,7 +128,7 @@ Ref result_of(const Program& program, const CallSignature& call, const Temporari
         if (is_list) PyList_SET_ITEM(all.get(), i, one.release());
         else PyTuple_SET_ITEM(all.get(), i, one.release());
     }
-    return all;
+    return program.container == 'n' ? Ref::steal(PyObject_Call(program.container_type.get(), all.get(), nullptr)) : std::move(all);
 }
 
 // What is known of the values in each memory of the operands: copies, or None; fewer after an error.
@@ -165,6 +174,16 @@ bool arguments_of(PyObject* const* args, size_t flags, PyObject* names, Ref& pos
     for (Py_ssize_t i = 0; named && i < more; ++i)
         if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), args[count + i])) return false;
     return bool(named);
+}
+
+// Whether the next call is left to Python, which captures it again: a program with a host call may have become so frequent
+// that kernels replace the host.
+bool is_recaptured(const CallSignature& call, const Program& program) {
+    if (!program.calls_host) return false;
+    Entry* const entry = entry_of(call.device, call.key);
+    if (!entry || is_time(entry->seen + 1)) return true;
+    ++entry->seen;
+    return false;
 }
 
 // Another call may replace a program while it runs.
@@ -213,7 +232,7 @@ Outcome run_for(Program& program, const CallSignature& call, Temporaries& tempor
     if (done == Outcome::FALLBACK) ++program.missed;
     if (done != Outcome::DONE) return done;
     for (const ResultSpec& made : program.made)
-        if (made.kind == 't' && !take_temporary(program, frame, made.number)) return Outcome::FAILED;
+        if ((made.kind == 't' || made.kind == 'h') && !take_temporary(program, frame, made.number)) return Outcome::FAILED;
     for (const ExprSpec& grown : program.grown)
         if (grown.kind == 't' && !take_temporary(program, frame, grown.number)) return Outcome::FAILED;
     temporaries = std::move(frame.temporaries);
@@ -233,6 +252,7 @@ Outcome call_again(const CallSignature& call, Ref& result) {
     if (!program || program->missed > MOST_MISSED || is_running) return Outcome::FALLBACK;
     for (size_t number : program->written)
         if (call.is_read(number)) return Outcome::FALLBACK;
+    if (is_recaptured(call, *program)) return Outcome::FALLBACK;
     Temporaries temporaries;
     const Outcome done = run_for(*program, call, temporaries);
     if (done != Outcome::DONE) return done;
@@ -258,14 +278,11 @@ Ref call_python(CallSignature& call, const CapturableCall& of) {
     if (!both) return {};
     Ref result = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
     PyObject* capture = PyTuple_GET_ITEM(both.get(), 1);
-    if (capture == Py_None) return result;
     // No step holds what the call, or another thread, has made of the operands.
     const bool same = is_described && of.describe(after) && after.key == before.key;
     if (PyErr_Occurred()) return {};
-    if (!same) {
-        evaluate_operands_next(call);
-        return result;
-    }
+    if (!same) evaluate_operands_next(call);
+    if (!same || capture == Py_None) return result;
     call.values = std::move(after.values);
     std::shared_ptr<Program> made = read_call(capture, result.get(), call, of.repeatable);
     if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};

@@ -176,6 +176,21 @@ Outcome check(const Step& step, const Frame& frame) {
     return Ref::steal(PyObject_CallMethodOneArg(frame.device, fill_zero, given[1])) ? Outcome::FALLBACK : Outcome::FAILED;
 }
 
+Outcome wait(PyObject* on) {
+    static PyObject* const synchronize = PyUnicode_InternFromString("synchronize");
+    if (wait_for(on) == Outcome::DONE) return Outcome::DONE;
+    return Ref::steal(PyObject_CallMethodNoArgs(on, synchronize)) ? Outcome::DONE : Outcome::FAILED;
+}
+
+// Call a function on the host; FALLBACK where it refuses.
+Outcome call_host(const Step& step, const Frame& frame) {
+    if (wait(frame.device) != Outcome::DONE) return Outcome::FAILED;
+    std::vector<PyObject*> given;
+    for (const ArgSource& from : step.args) given.push_back(memory_of(from, frame));
+    const Ref done = Ref::steal(PyObject_Vectorcall(step.call.get(), given.data(), given.size(), nullptr));
+    return !done ? Outcome::FAILED : done.get() == Py_True ? Outcome::DONE : Outcome::FALLBACK;
+}
+
 // Set memory to zero, at once if it is the host's.
 Outcome fill(PyObject* in, PyObject* on) {
     static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
@@ -189,15 +204,10 @@ Outcome fill(PyObject* in, PyObject* on) {
     return Outcome::DONE;
 }
 
-Outcome wait(PyObject* on) {
-    static PyObject* const synchronize = PyUnicode_InternFromString("synchronize");
-    if (wait_for(on) == Outcome::DONE) return Outcome::DONE;
-    return Ref::steal(PyObject_CallMethodNoArgs(on, synchronize)) ? Outcome::DONE : Outcome::FAILED;
-}
-
 Outcome run_step(Step& step, Frame& frame, Refused refused) {
     switch (step.what) {
         case Step::LAUNCH: return launch(step, frame, refused);
+        case Step::HOST: return call_host(step, frame);
         case Step::READ: return check(step, frame);
         case Step::FILL: return fill(memory_of(step.args[0], frame), frame.device);
         default: return wait(frame.device);

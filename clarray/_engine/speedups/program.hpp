@@ -1,4 +1,4 @@
-// A program: the launches, reads, fills and waits that a piece of pending work compiles to, and the results it makes.
+// A program: the launches, host calls, reads, fills and waits that a piece of pending work compiles to, and the results it makes.
 //
 // Python plans a program and describes it by the tuples of clarray._engine.runtime.steps. It is kept in the table of its
 // device under a signature: that of an expression (`Operands`, whose key holds access classes, so that the program is for
@@ -40,8 +40,8 @@ struct WorkShare {
 };
 
 struct Step {
-    enum { LAUNCH, READ, FILL, WAIT } what;
-    std::vector<ArgSource> args;  // of a READ and a FILL: the memory
+    enum { LAUNCH, HOST, READ, FILL, WAIT } what;
+    std::vector<ArgSource> args;  // of a HOST: the memories; of a READ and a FILL: the memory
     // of a LAUNCH
     Ref kernel, groups, local, noted{};
     WorkShare share;
@@ -52,12 +52,15 @@ struct Step {
     long long element_bytes = 0;  // bytes for each element of the result, if they follow from these
     bool is_of_operands = false;  // whether they are those of the operands
     Seen seen_main, seen_inline;
+    // of a HOST: takes the memories, and returns whether it has written the results
+    Ref call;
     // of a READ
     Ref offset, dtype, value;
     std::vector<size_t> takes, drops;  // temporaries first and last used here
 };
 
-// A result of a call: 't' a new array, 'g' one of its arguments, 'p' a pending array, 'v' a constant.
+// A result of a call: 't' a new array, 'h' a host scalar whose value a step writes to a temporary, 'g' one of the call's
+// arguments, 'p' a pending array, 'v' a constant.
 struct ResultSpec {
     char kind;
     size_t number = 0;
@@ -91,7 +94,9 @@ struct Program {
     std::vector<ExprSpec> grown{};
     std::vector<Ref> facts{};  // what is known of the values in the operands' memories afterwards; None if unchanged
     std::vector<ResultSpec> made{};
-    char container = '1';
+    char container = '1';  // '(' a tuple, 'n' a named tuple, '[' a list
+    Ref container_type{};  // of a named tuple
+    bool calls_host = false;
     std::vector<size_t> written{};  // memories of operands
     long missed = 0;
 };

@@ -91,6 +91,14 @@ bool read_read(PyObject* planned, Step& step) {
     return step.offset && step.dtype && step.value && memory && kind && read_source(kind[0], memory.get(), step.args[0]);
 }
 
+// A `HostStep`.
+bool read_host(PyObject* planned, Step& step) {
+    step.what = Step::HOST;
+    step.call = attribute(planned, "call");
+    const Ref letters = attribute(planned, "letters"), memories = attribute(planned, "memories");
+    return step.call && letters && memories && read_sources(letters.get(), memories.get(), step);
+}
+
 // A `FillStep`.
 bool read_fill(PyObject* planned, Step& step) {
     const Ref number = attribute(planned, "temporary");
@@ -105,6 +113,7 @@ bool read_step(PyObject* planned, PyObject* on, Step& step) {
     if (!kind) return false;
     switch (kind[0]) {
         case 'l': return read_launch(planned, on, step);
+        case 'h': return read_host(planned, step);
         case 'r': return read_read(planned, step);
         case 'f': return read_fill(planned, step);
         default: step.what = Step::WAIT; return true;
@@ -197,6 +206,22 @@ bool read_grown(PyObject* capture, PyObject* of, const CallSignature& call, Prog
     return true;
 }
 
+// Read a host scalar that a step computes; false for any other.
+bool read_scalar(PyObject* capture, PyObject* of, ResultSpec& made) {
+    static PyObject* const scalar_temporary = PyUnicode_InternFromString("scalar_temporary");
+    const Ref number = Ref::steal(PyObject_CallMethodOneArg(capture, scalar_temporary, of));
+    const long long temporary = number ? as_wide(number.get()) : -1;
+    if (temporary < 0) return false;
+    static PyObject* const zero = PyLong_FromLong(0);
+    made.kind = 'h';
+    made.number = size_t(temporary);
+    fill_value(of, made);
+    made.strides = Ref::share(empty_tuple);
+    made.offset = Ref::share(zero);
+    made.signature = Ref::share(leaf_signature(node.dtype.of(of)));
+    return bool(made.signature);
+}
+
 bool read_made(PyObject* capture, PyObject* object, const CallSignature& call, Program& program, std::vector<Ref>& known, ResultSpec& made) {
     for (size_t i = 0; i < call.arrays.size(); ++i) {
         if (call.arrays[i] != object) continue;
@@ -206,6 +231,8 @@ bool read_made(PyObject* capture, PyObject* object, const CallSignature& call, P
     }
     if (Py_TYPE(object) == array_type) {
         if (!has_node(object) || array.no_number.of(object)) return false;
+        if (Py_TYPE(array.node.of(object)) == known_type && node.memory.of(array.node.of(object)) == Py_None)
+            return array.base.of(object) == Py_None && read_scalar(capture, array.node.of(object), made);
         if (node.memory.of(array.node.of(object)) == Py_None) {
             made.kind = 'p';
             return array.base.of(object) == Py_None && read_grown(capture, array.node.of(object), call, program, known, made.number);
@@ -230,7 +257,9 @@ bool read_made(PyObject* capture, PyObject* object, const CallSignature& call, P
 
 bool read_result(PyObject* capture, PyObject* result, const CallSignature& call, Program& program) {
     std::vector<Ref> known;
-    program.container = PyTuple_CheckExact(result) ? '(' : PyList_CheckExact(result) ? '[' : '1';
+    const bool is_named = PyTuple_Check(result) && !PyTuple_CheckExact(result) && PyObject_HasAttrString(result, "_fields");
+    program.container = is_named ? 'n' : PyTuple_CheckExact(result) ? '(' : PyList_CheckExact(result) ? '[' : '1';
+    if (is_named) program.container_type = Ref::share(reinterpret_cast<PyObject*>(Py_TYPE(result)));
     if (program.container == '1') {
         program.made.resize(1);
         return read_made(capture, result, call, program, known, program.made[0]);
@@ -277,7 +306,7 @@ void find_lives(Program& program) {
             last[from.number] = at;
         }
     for (const ResultSpec& made : program.made)
-        if (made.kind == 't') last[made.number] = none;
+        if (made.kind == 't' || made.kind == 'h') last[made.number] = none;
     for (const ExprSpec& grown : program.grown)
         if (grown.kind == 't') last[grown.number] = none;
     for (size_t number = 0; number < first.size(); ++number) {
@@ -289,10 +318,13 @@ void find_lives(Program& program) {
 std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const CallSignature& call, bool repeatable) {
     auto made = std::make_shared<Program>();
     if (!read_result(capture, result, call, *made) || !read_steps(capture, call.device, *made)) return nullptr;
-    bool reads = false;
-    for (const Step& step : made->steps) reads = reads || step.what == Step::READ;
+    bool is_guarded = false;
+    for (const Step& step : made->steps) {
+        made->calls_host = made->calls_host || step.what == Step::HOST;
+        is_guarded = is_guarded || step.what == Step::READ || step.what == Step::HOST;
+    }
     if (!read_written(capture, *made)) return nullptr;
-    if (!made->written.empty() && reads && (!repeatable || call.is_aliased())) return nullptr;
+    if (!made->written.empty() && is_guarded && (!repeatable || call.is_aliased())) return nullptr;
     find_lives(*made);
     return made;
 }

@@ -23,7 +23,7 @@ from clarray._core.elements import NUMBERS, constant_element, host_element, put_
 from clarray._core.host_data import upload
 from clarray._core.keys import ARRAYS, BASIC, MASK, Key, classify
 from clarray._core.operands import STRONG, array_node, is_exact_in_python, scalar_node
-from clarray._core.small_operands import NOT_COMPUTED
+from clarray._core.host_calls import NOT_COMPUTED
 from clarray._core.views import is_same_memory, make_view, view_at, view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate

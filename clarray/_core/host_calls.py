@@ -1,0 +1,238 @@
+"""Calls of host functions on elements of device arrays, which programs repeat.
+
+    NumPy computes roll(x, 3)  ->  is the call captured?  --no-->   the result
+                                            |
+                                            yes
+                                            v
+                               HostCall, a step of the program: numpy.roll on a view of x's memory, into new memory
+
+`clarray._core.small_calls` and `clarray._core.fallback` decide which functions run on the host, and convert the operands
+and results of calls that are not captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clarray._core.device_array import DeviceArray, is_scalar
+from clarray._engine.expr.node import HostScalar, Node
+from clarray._engine.runtime import Memory
+from clarray._engine.runtime.capture import Capture, abort_capture, current_capture, suspended
+
+__all__ = ["NOT_COMPUTED", "call_on_host"]
+
+_CONSTANTS = (type(None), bool, int, float, complex, str, type(Ellipsis), slice, np.dtype, type)
+
+
+class _NotComputed:
+    """Type of the value that tells that the host has done nothing and kernels must compute the call."""
+
+    def __repr__(self) -> str:
+        return "NOT_COMPUTED"
+
+
+NOT_COMPUTED: Any = _NotComputed()
+
+
+class _Uncapturable(Exception):
+    """A program cannot repeat the call."""
+
+
+class _View(NamedTuple):
+    """An array of a call: a view of the memory with this number. Offset and strides count bytes."""
+
+    number: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    offset: int
+    strides: tuple[int, ...]
+    scalar: bool  # whether the function gets, or has returned, NumPy's scalar
+
+    def on(self, memories: Sequence[Memory]) -> np.ndarray:
+        """Return the elements as an ndarray on host memory, or as a copy of device memory."""
+        memory = memories[self.number]
+        host: Any = memory.elements(self.dtype)
+        if host is None:
+            host = np.empty(memory.nbytes, np.uint8)
+            memory.device.read(memory, 0, host)
+        return np.ndarray(self.shape, self.dtype, host, self.offset, self.strides)
+
+
+class HostCall:
+    """A call of a host function as a step of a program. See `clarray._engine.runtime.steps.HostStep`.
+
+    Parameters
+    ----------
+    function : callable
+    args, kwargs : tuple, dict
+        The arguments, with a `_View` for each device array.
+    result : object
+        The captured result, with a `_View` for each array, or None if the function writes to its first argument.
+    is_allowed : callable
+        Return whether the host may still compute such calls.
+    """
+
+    __slots__ = ("_function", "_args", "_kwargs", "_result", "_is_allowed")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        result: Any,
+        is_allowed: Callable[[], bool],
+    ) -> None:
+        self._function = function
+        self._args = args
+        self._kwargs = kwargs
+        self._result = result
+        self._is_allowed = is_allowed
+
+    def __call__(self, *memories: Memory) -> bool:
+        """Call the function, and write its results. Return False if Python has to do the call."""
+        if not self._is_allowed():
+            return False
+        try:
+            kwargs = {name: _bind(value, memories) for name, value in self._kwargs.items()} if self._kwargs else {}
+            returned = self._function(*[_bind(value, memories) for value in self._args], **kwargs)
+        except Exception:  # the call in Python raises it where the user sees the call
+            return False
+        return _store(self._result, returned, memories)
+
+
+def call_on_host(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    compute: Callable[[], Any],
+    is_allowed: Callable[[], bool],
+) -> Any:
+    """Return the result of a host function. If the call of clarray's function is captured, note a step that repeats it.
+
+    Parameters
+    ----------
+    function : callable
+        A function of NumPy or of another library, which keeps no reference to its arguments.
+    args, kwargs : tuple, dict
+        Its arguments: device arrays on one device, numbers, strings, sequences of these.
+    compute : callable
+        Call the function with ndarrays, and return its result on the device, or NOT_COMPUTED. Arrays of the result are
+        new memory. None means that the function may have written to its first argument.
+    is_allowed : callable
+        Return whether the host may compute such calls: by the user's policy, or by the state of the host tier.
+    """
+    capture = current_capture()
+    if capture is None:
+        return compute()
+    with suspended(capture):
+        result = compute()
+    if result is NOT_COMPUTED:
+        return result
+    try:
+        _note(capture, function, args, kwargs, result, is_allowed)
+    except _Uncapturable:
+        abort_capture()
+    return result
+
+
+def _note(
+    capture: Capture,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Any,
+    is_allowed: Callable[[], bool],
+) -> None:
+    memories: list[Memory] = []
+    args = tuple(_template(value, memories) for value in args)
+    kwargs = {name: _template(value, memories) for name, value in kwargs.items()}
+    if result is None and memories:
+        capture.overwritten(memories[0])
+    result = _result_template(result, memories, len(memories), capture)
+    capture.called_on_host(HostCall(function, args, kwargs, result, is_allowed), memories)
+
+
+def _view_of(leaf: Node, memories: list[Memory], scalar: bool) -> _View:
+    """Return the view of a leaf, and add its memory to the list."""
+    memory = leaf.memory
+    assert memory is not None
+    number = next((k for k, other in enumerate(memories) if other is memory), len(memories))
+    if number == len(memories):
+        memories.append(memory)
+    itemsize = leaf.dtype.itemsize
+    strides = tuple(stride * itemsize for stride in leaf.strides)
+    return _View(number, leaf.shape, leaf.dtype, leaf.offset * itemsize if leaf.size else 0, strides, scalar)
+
+
+def _template(value: Any, memories: list[Memory]) -> Any:
+    """Return an argument with views in place of device arrays."""
+    kind = type(value)
+    if kind is DeviceArray:
+        return _view_of(value._node, memories, is_scalar(value))
+    if kind in (tuple, list):
+        return kind(_template(member, memories) for member in value)
+    if kind in _CONSTANTS or isinstance(value, np.generic):
+        return value
+    raise _Uncapturable
+
+
+def _bind(template: Any, memories: Sequence[Memory]) -> Any:
+    """Return an argument with ndarrays in place of views."""
+    kind = type(template)
+    if kind is _View:
+        array = template.on(memories)
+        return array[()] if template.scalar else array
+    return kind([_bind(member, memories) for member in template]) if kind in (tuple, list) else template
+
+
+def _result_template(result: Any, memories: list[Memory], operands: int, capture: Capture) -> Any:
+    """Return a result with views of new memory in place of device arrays, and note that memory in the capture.
+
+    The first memories are those of the operands, which no result may share.
+    """
+    kind = type(result)
+    if kind is DeviceArray:
+        node, scalar = result._node, is_scalar(result)
+        if isinstance(node, HostScalar) and node.memory is None:
+            memory = node.device.allocate(node.dtype.itemsize)
+            capture.scalars[id(node)] = node, capture.temporary_number(memory)
+            memories.append(memory)
+            return _View(len(memories) - 1, (), node.dtype, 0, (), True)
+        known = len(memories)
+        view = _view_of(node, memories, scalar)
+        if view.number < operands:
+            raise _Uncapturable
+        if view.number == known:
+            capture.allocated(memories[view.number])
+        return view
+    if kind in (tuple, list) or hasattr(result, "_fields"):
+        return tuple([_result_template(member, memories, operands, capture) for member in result])
+    if kind in (type(None), bool, int):
+        return result
+    raise _Uncapturable
+
+
+def _store(template: Any, returned: Any, memories: Sequence[Memory]) -> bool:
+    """Write a result to new memory. Return False if its structure is not that of the captured result."""
+    kind = type(template)
+    if kind is _View:
+        if not isinstance(returned, np.ndarray | np.generic):
+            return False
+        if returned.shape != template.shape or returned.dtype != template.dtype:
+            return False
+        memory = memories[template.number]
+        if memory.elements(template.dtype) is not None:
+            template.on(memories)[...] = returned
+            return True
+        host = np.zeros(memory.nbytes, np.uint8)
+        np.ndarray(template.shape, template.dtype, host, template.offset, template.strides)[...] = returned
+        memory.device.write(memory, 0, host)
+        return True
+    if kind is tuple:
+        if not isinstance(returned, tuple | list) or len(returned) != len(template):
+            return False
+        return all([_store(*pair, memories) for pair in zip(template, returned, strict=True)])
+    return type(returned) is kind and bool(returned == template)
