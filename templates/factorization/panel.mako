@@ -173,7 +173,7 @@ ${by_items() if search == 'items' else by_warps()}
 <%def name="instructions()">
 typedef ${'uint' if R == 'float' else 'ulong'} K;
 #define NONE (~0u / ${warp_size})
-HELPER K rank(const R weight) { return weight < 0 ? (K)1 : as_${'uint' if R == 'float' else 'ulong'}(weight) + 2; }
+HELPER K rank(const R weight) { return as_${'uint' if R == 'float' else 'ulong'}(weight) + 2; }
 % for name, instruction in (('warp_max', 'max'), ('warp_min', 'min')):
 % if search == 'warps':
 HELPER uint ${name}(const uint x) {

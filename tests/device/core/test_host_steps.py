@@ -16,14 +16,15 @@ from clarray._engine.speedups import native
 
 pytestmark = [
     pytest.mark.kernels_alone,
-    pytest.mark.skipif(native is None, reason="nothing is recorded without the core"),
-    pytest.mark.skipif(
-        not supports_small_calls(current_device()), reason="there are small calls on CPUs only, of all dtypes"
-    ),
+    pytest.mark.skipif(native is None, reason="nothing is captured without the native implementation"),
 ]
+needs_small_calls = pytest.mark.skipif(
+    not supports_small_calls(current_device()), reason="there are small calls on CPUs only, of all dtypes"
+)
+needs_float64 = pytest.mark.skipif(not current_device().capabilities.fp64, reason="the matrices are of float64")
 
-# Statements that NumPy computes until the core has recorded their launches.
-RECORDED = (
+# Statements that NumPy computes until they are frequent.
+SMALL_CALLS = (
     *(
         "xp.roll(x, 1)",
         "xp.tile(x, 2)",
@@ -74,7 +75,8 @@ def _values(size: int) -> dict[str, Any]:
     return values | {"k": np.arange(size), "i": np.random.default_rng(1).permutation(size)}
 
 
-@pytest.mark.parametrize("statement", RECORDED)
+@needs_small_calls
+@pytest.mark.parametrize("statement", SMALL_CALLS)
 def test_kernels_replace_numpy_in_frequent_calls(
     statement: str, host_calls_made: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +96,8 @@ def test_kernels_replace_numpy_in_frequent_calls(
     assert host_calls_made["steps"] >= 2
 
 
-@pytest.mark.parametrize("statement", RECORDED)
+@needs_small_calls
+@pytest.mark.parametrize("statement", SMALL_CALLS)
 def test_steps_read_the_operands_of_each_call(statement: str, host_calls_made: dict[str, int]) -> None:
     code = compile(statement, "statement", "eval")
     rng = np.random.default_rng(2)
@@ -132,6 +135,7 @@ def _parts(result: Any) -> list[np.ndarray]:
     return [np.asarray(clarray.asnumpy(part)) for part in (result if isinstance(result, tuple) else (result,))]
 
 
+@needs_float64
 @pytest.mark.parametrize("statement", LIBRARY)
 def test_host_libraries_are_steps(statement: str, host_calls_made: dict[str, int]) -> None:
     code = compile("xp." + statement, "statement", "eval")
@@ -141,32 +145,38 @@ def test_host_libraries_are_steps(statement: str, host_calls_made: dict[str, int
         result, expected = eval(code, names), eval(code, values | {"xp": np})
         assert type(result).__name__ == type(expected).__name__ or not isinstance(expected, tuple)
         for got, want in zip(_parts(result), _parts(expected), strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+            if isinstance(expected, tuple):  # the signs of vectors are open
+                got, want = abs(got), abs(want)
+            np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)
             assert got.shape == want.shape
+    if current_device().capabilities.host_memory or "linalg.eig(" in statement:  # kernels compute the others
+        assert host_calls_made["steps"] >= 4
+
+
+@needs_float64
+def test_errors_of_a_step_are_those_of_the_call(host_calls_made: dict[str, int]) -> None:
+    for _ in range(6):
+        clarray.linalg.eigvals(clarray.array(np.eye(3) * 2))
+    invalid = clarray.array(np.full((3, 3), np.inf))
+    for _ in range(3):
+        with pytest.raises(np.linalg.LinAlgError, match="infs or NaNs"):
+            clarray.linalg.eigvals(invalid)
+    np.testing.assert_array_equal(clarray.linalg.eigvals(clarray.array(np.eye(3) * 2)).get(), [2, 2, 2])
     assert host_calls_made["steps"] >= 4
 
 
-def test_errors_of_a_step_are_those_of_the_call(host_calls_made: dict[str, int]) -> None:
-    for _ in range(6):
-        clarray.linalg.inv(clarray.array(np.eye(3) * 2))
-    singular = clarray.array(np.zeros((3, 3)))
-    for _ in range(3):
-        with pytest.raises(np.linalg.LinAlgError, match="Singular"):
-            clarray.linalg.inv(singular)
-    np.testing.assert_array_equal(clarray.linalg.inv(clarray.array(np.eye(3) * 2)).get(), np.eye(3) / 2)
-    assert host_calls_made["steps"] >= 6
-
-
+@needs_float64
 def test_policies_hold_for_steps() -> None:
-    x = clarray.array(np.arange(8.0))
+    x = clarray.array(np.eye(3))
     for _ in range(6):
-        clarray.fft.fft(x)
+        clarray.linalg.eigvals(x)
     with clarray.config(host_library="raise"), pytest.raises(TypeError, match="host_library"):
-        clarray.fft.fft(x)
+        clarray.linalg.eigvals(x)
     with clarray.config(host_library="warn"), pytest.warns(clarray.HostFallbackWarning):
-        clarray.fft.fft(x)
+        clarray.linalg.eigvals(x)
 
 
+@needs_small_calls
 def test_no_step_runs_where_kernels_are_asked_for(host_calls_made: dict[str, int]) -> None:
     x = clarray.array(np.arange(8.0))
     for _ in range(6):
@@ -186,6 +196,7 @@ def test_results_of_other_shapes_are_computed_again() -> None:
         np.testing.assert_array_equal(clarray.bincount(clarray.array(host)).get(), np.bincount(host))
 
 
+@needs_float64
 def test_scalars_with_nan_keep_their_value() -> None:
     a = np.eye(3)
     for value in (1.0, 2.0, 3.0, np.nan, 4.0):
