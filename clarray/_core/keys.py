@@ -6,13 +6,14 @@
                                               ARRAYS  any other key with arrays: a gather or a scatter
 
 Classification needs the shape of the array, and the shapes and dtypes of the index arrays. It reads elements only of
-integer arrays without axes, which are integers of the key.
+0-d integer arrays, which are integers of the key. The key's layout, which only gathers and scatters need, is built at
+its first use.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
 from typing import Any, Final, NamedTuple
@@ -25,7 +26,7 @@ from clarray._engine.expr.view import Shape, broadcast_shapes
 
 __all__ = ["ARRAYS", "BASIC", "MASK", "ROWS", "IndexArray", "Key", "Layout", "as_item", "classify"]
 
-_Given = tuple[Any, Shape, bool]  # the first fields of an IndexArray
+_ArrayItem = tuple[Any, Shape, bool]  # an index array or a mask, its shape, and whether it is a mask
 
 BASIC: Final = "basic"
 MASK: Final = "mask"
@@ -52,8 +53,8 @@ class IndexArray(NamedTuple):
         Whether `array` is a mask.
     axis : int
         The first axis of the indexed array that `array` indexes.
-    axes : range
-        The axes of the key's view that `array` indexes: one, or as many as a mask has.
+    view_axes : range
+        The axes of the key's view that `array` indexes: a single axis, or as many as a mask has.
     extent : int
         The number of elements along these axes.
     """
@@ -62,7 +63,7 @@ class IndexArray(NamedTuple):
     shape: Shape
     is_mask: bool
     axis: int
-    axes: range
+    view_axes: range
     extent: int
 
     @property
@@ -76,21 +77,21 @@ class Layout(NamedTuple):
 
     Parameters
     ----------
-    basic : tuple
-        The key of a view that has all elements which the index arrays may select: the same items, with whole slices
-        in place of the index arrays. Empty if this is the whole array.
+    view_key : tuple
+        The basic key of the view that contains all elements which the index arrays may select. It has whole slices in
+        place of the index arrays. Empty if this is the whole array.
     arrays : tuple of IndexArray
         The index arrays.
-    kept : sequence of int
+    subspace_axes : sequence of int
         The axes of the view that no index array indexes.
-    place : int
-        How many of the kept axes precede the axes of the index arrays in the result.
+    insert_axis : int
+        The axis of the result at which the axes of the index arrays are inserted into the subspace.
     """
 
-    basic: tuple[Any, ...]
+    view_key: tuple[Any, ...]
     arrays: tuple[IndexArray, ...] = ()
-    kept: Sequence[int] = ()
-    place: int = 0
+    subspace_axes: Sequence[int] = ()
+    insert_axis: int = 0
 
 
 class Key:
@@ -104,24 +105,41 @@ class Key:
         The shape of the indexed array.
     items : tuple
         The key's items: int, slice, Ellipsis, None, ndarray, DeviceArray.
-    layout : Layout, optional
-        By default the layout of a key without arrays, or of one array for the first axes, which is built at first use.
+    arrays : sequence of tuple
+        For each index array or mask among the items: the array, its shape, and whether it is a mask.
+    ellipsis_width : int
+        The number of axes that an Ellipsis among the items indexes.
     """
 
-    __slots__ = ("_layout", "items", "kind", "shape")
+    __slots__ = ("_layout", "arrays", "ellipsis_width", "items", "kind", "shape")
 
-    def __init__(self, kind: str, shape: Shape, items: tuple[Any, ...], layout: Layout | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        shape: Shape,
+        items: tuple[Any, ...],
+        arrays: Sequence[_ArrayItem] = (),
+        ellipsis_width: int = 0,
+    ) -> None:
         self.kind = kind
         self.shape = shape
         self.items = items
-        self._layout = layout
+        self.arrays = arrays
+        self.ellipsis_width = ellipsis_width
+        self._layout: Layout | None = None
 
     @property
     def layout(self) -> Layout:
-        """The axes of the index arrays."""
+        """The axes of the index arrays.
+
+        Raises
+        ------
+        IndexError
+            A mask does not match the shape. `classify` has raised it for its keys.
+        """
         layout = self._layout
         if layout is None:
-            layout = self._layout = _leading_layout(self.kind, self.shape, self.items)
+            layout = self._layout = _build_layout(self)
         return layout
 
     @property
@@ -130,8 +148,8 @@ class Key:
         return self.kind is BASIC and len(self.items) == len(self.shape) and all(type(i) is int for i in self.items)
 
     @property
-    def indices(self) -> list[tuple[Any, int, int]]:
-        """The arrays of integers, with the axes that they index and the extents of these."""
+    def integer_arrays(self) -> list[tuple[Any, int, int]]:
+        """The index arrays that are no masks, each with its axis and the extent of that axis."""
         return [(part.array, part.axis, part.extent) for part in self.layout.arrays if not part.is_mask]
 
     @property
@@ -143,50 +161,61 @@ class Key:
         ValueError
             The index arrays do not broadcast.
         """
-        view = self._view_shape()
+        subspace = tuple(self._subspace_shape())
         if self.kind is BASIC:
-            return view
-        _, arrays, kept_axes, place = self.layout
-        shapes: list[Shape] = []
-        for part in arrays:
-            if not part.is_mask:
-                shapes.append(part.shape)
-            elif part.on_host:
-                shapes.append((int(np.count_nonzero(part.array)),))
-            else:
-                return None
-        kept = tuple([view[axis] for axis in kept_axes])
-        return kept[:place] + broadcast_shapes(shapes) + kept[place:]
+            return subspace
+        shape = self._broadcast_shape()
+        axis = self.layout.insert_axis
+        return None if shape is None else subspace[:axis] + shape + subspace[axis:]
 
     @property
-    def most(self) -> int:
-        """An upper bound on the number of selected elements, which reads no mask on the device. It raises as well."""
-        shape = self.result_shape
-        if shape is not None:
-            return prod(shape)
-        view = self._view_shape()
-        _, arrays, kept, _ = self.layout
-        return prod([n for part in arrays for n in part.shape]) * prod([view[axis] for axis in kept])
+    def max_selected(self) -> int:
+        """An upper bound on the number of selected elements. It reads no mask on the device.
 
-    def _view_shape(self) -> Shape:
-        """Return the shape of the key's view."""
-        basic = self.layout.basic
-        if not basic:
-            return self.shape
-        shape: list[int] = []
-        axis = 0
-        for item in basic:
-            if item is Ellipsis:
-                free = len(self.shape) - len([one for one in basic if one is not None and one is not Ellipsis])
-                shape += self.shape[axis : axis + free]
-                axis += free
-            elif item is None:
-                shape.append(1)
+        Raises
+        ------
+        ValueError
+            The index arrays do not broadcast.
+        """
+        shape = self._broadcast_shape()
+        if shape is None:
+            shape = tuple([extent for _, extents, _ in self.arrays for extent in extents])
+        return prod(shape) * prod(self._subspace_shape())
+
+    def _broadcast_shape(self) -> Shape | None:
+        """Return the shape to which the index arrays are broadcast. None if a mask on the device decides it."""
+        shapes: list[Shape] = []
+        for array, shape, is_mask in self.arrays:
+            if not is_mask:
+                shapes.append(shape)
+            elif type(array) is np.ndarray:
+                shapes.append((int(np.count_nonzero(array)),))
             else:
-                if type(item) is slice:
-                    shape.append(len(range(*item.indices(self.shape[axis]))))
-                axis += 1
-        return (*shape, *self.shape[axis:])
+                return None
+        return broadcast_shapes(shapes)
+
+    def _subspace_shape(self) -> list[int]:
+        """Return the extents of the result's axes from slices, Ellipsis, newaxis and trailing axes."""
+        extents: list[int] = []
+        arrays = iter(self.arrays)
+        axis = 0
+        for item in self.items:
+            kind = type(item)
+            if kind is slice:
+                extents.append(len(range(*item.indices(self.shape[axis]))))
+            elif item is None:
+                extents.append(1)
+                continue
+            elif item is Ellipsis:
+                extents += self.shape[axis : axis + self.ellipsis_width]
+                axis += self.ellipsis_width
+                continue
+            elif kind is not int:
+                axis += _indexed_axes(next(arrays))
+                continue
+            axis += 1
+        extents += self.shape[axis:]
+        return extents
 
 
 def classify(key: Any, shape: Shape) -> Key:
@@ -200,11 +229,11 @@ def classify(key: Any, shape: Shape) -> Key:
     if type(key) is DeviceArray:  # by far the most frequent
         node = key._node
         if node.dtype.kind in "biu" and node.shape:
-            return _of_one_array(key, node.shape, node.dtype.kind == "b", shape)
+            return _classify_array((key, node.shape, node.dtype.kind == "b"), shape)
     items: list[Any] = []
-    arrays: list[_Given] = []
+    arrays: list[_ArrayItem] = []
     used = 0  # axes
-    has_ellipsis = False
+    has_ellipsis = has_mask = False
     for item in key if type(key) is tuple else (key,):
         kind = type(item)
         if kind is slice or kind is int:
@@ -218,27 +247,26 @@ def classify(key: Any, shape: Shape) -> Key:
             if type(item) is int:
                 used += 1
             else:
-                arrays.append(_described(item))
-                used += _width(arrays[-1])
+                header = item if type(item) is np.ndarray else item._node
+                is_mask = header.dtype.kind == "b"
+                used += len(header.shape) if is_mask else 1
+                has_mask |= is_mask
+                arrays.append((item, header.shape, is_mask))
         items.append(item)
     if len(items) == 1 and arrays:
-        return _of_one_array(*arrays[0], shape)
+        return _classify_array(arrays[0], shape)
     if used > len(shape):
         raise _too_many(used, shape)
-    if arrays:
-        return _of_several(items, iter(arrays), shape, len(shape) - used)
-    return Key(BASIC, shape, tuple(items))
+    classified = Key(ARRAYS if arrays else BASIC, shape, tuple(items), arrays, len(shape) - used)
+    if has_mask:
+        _ = classified.layout  # raises for a mask that does not match
+    return classified
 
 
-def _described(array: Any) -> _Given:
-    """Return what is known of an index array before its place in the key."""
-    form = array if type(array) is np.ndarray else array._node
-    return array, form.shape, form.dtype.kind == "b"
-
-
-def _width(given: _Given) -> int:
-    """Return how many axes an index array indexes."""
-    return len(given[1]) if given[2] else 1
+def _indexed_axes(item: _ArrayItem) -> int:
+    """Return the number of axes that an index array or a mask indexes."""
+    _, shape, is_mask = item
+    return len(shape) if is_mask else 1
 
 
 def _too_many(used: int, shape: Shape) -> IndexError:
@@ -278,65 +306,74 @@ def as_item(item: Any) -> Any:
     return item if item.ndim or item.dtype == _BOOL else operator.index(item)
 
 
-def _of_one_array(array: Any, extents: Shape, is_mask: bool, shape: Shape) -> Key:
-    """Classify a key of one index array or mask."""
+def _classify_array(item: _ArrayItem, shape: Shape) -> Key:
+    """Classify a key of a single index array or mask."""
+    array, extents, is_mask = item
     if shape and not is_mask:
-        return Key(ARRAYS, shape, (array,))
+        return Key(ARRAYS, shape, (array,), (item,))
     if shape and extents == shape:
-        return Key(MASK, shape, (array,))
-    width = len(extents) if is_mask else 1
+        return Key(MASK, shape, (array,), (item,))
+    width = _indexed_axes(item)
     if width > len(shape):
         raise _too_many(width, shape)
     _check_mask(extents, 0, shape)
-    return Key(ROWS, shape, (array,))
+    return Key(ROWS, shape, (array,), (item,))
 
 
-def _leading_layout(kind: str, shape: Shape, items: tuple[Any, ...]) -> Layout:
-    """Return the layout of a key without arrays, or of one array that indexes the first axes."""
-    if kind is BASIC:
-        return Layout(items)
-    given = _described(items[0])
-    width = _width(given)
-    part = IndexArray(*given, 0, range(width), prod(given[1]) if given[2] else shape[0])
-    return Layout((), (part,), range(width, len(shape)))
-
-
-def _of_several(items: list[Any], arrays: Iterator[_Given], shape: Shape, free: int) -> Key:
-    """Classify a key of several items with index arrays, whose Ellipsis stands for `free` axes."""
-    basic: list[Any] = []
-    parts: list[IndexArray] = []
-    kept: list[int] = []
+def _build_layout(key: Key) -> Layout:
+    """Build the layout of a key, and check that its masks match the shape."""
+    if not key.arrays:
+        return Layout(key.items)
+    if len(key.items) == 1:  # index the first axes
+        return _leading_layout(key.arrays[0], key.shape)
+    view_key: list[Any] = []
+    subspace_axes: list[int] = []
+    index_arrays: list[IndexArray] = []
     advanced: list[int] = []  # positions of integers and index arrays among the items
-    axis = position = place = 0  # of the array, of the view, of the result
-    for number, item in enumerate(items):
+    arrays = iter(key.arrays)
+    axis = view_axis = insert_axis = 0
+    for position, item in enumerate(key.items):
         if item is None or item is Ellipsis or type(item) is slice:
-            width = free if item is Ellipsis else 1
-            basic.append(item)
-            kept += range(position, position + width)
-            position += width
+            width = key.ellipsis_width if item is Ellipsis else 1
+            view_key.append(item)
+            subspace_axes += range(view_axis, view_axis + width)
+            view_axis += width
             axis += width if item is not None else 0
-            place += width if not advanced else 0
+            insert_axis += width if not advanced else 0
             continue
-        advanced.append(number)
+        advanced.append(position)
         if type(item) is int:
-            basic.append(item)
+            view_key.append(item)
             axis += 1
             continue
-        given = next(arrays)
-        width = _width(given)
-        if given[2]:
-            _check_mask(given[1], axis, shape)
-        extent = prod(given[1]) if given[2] else shape[axis]
-        parts.append(IndexArray(*given, axis, range(position, position + width), extent))
-        basic += [_WHOLE] * width
+        part = _index_array(next(arrays), axis, view_axis, key.shape)
+        index_arrays.append(part)
+        width = len(part.view_axes)
+        view_key += [_WHOLE] * width
         axis += width
-        position += width
-    kept += range(position, position + len(shape) - axis)
-    if basic == [_WHOLE] * len(basic):
-        basic = []
+        view_axis += width
+    subspace_axes += range(view_axis, view_axis + len(key.shape) - axis)
+    if view_key == [_WHOLE] * len(view_key):
+        view_key = []
     if advanced[-1] - advanced[0] >= len(advanced):  # NumPy puts the axes of separated arrays first
-        place = 0
-    return Key(ARRAYS, shape, tuple(items), Layout(tuple(basic), tuple(parts), tuple(kept), place))
+        insert_axis = 0
+    return Layout(tuple(view_key), tuple(index_arrays), tuple(subspace_axes), insert_axis)
+
+
+def _leading_layout(item: _ArrayItem, shape: Shape) -> Layout:
+    """Return the layout of a key of a single index array, which indexes the first axes."""
+    width = _indexed_axes(item)
+    extent = prod(item[1]) if item[2] else shape[0]
+    return Layout((), (IndexArray(*item, 0, range(width), extent),), range(width, len(shape)))
+
+
+def _index_array(item: _ArrayItem, axis: int, view_axis: int, shape: Shape) -> IndexArray:
+    """Describe an index array by its axes in the indexed array and in the key's view. Check a mask's shape."""
+    _, extents, is_mask = item
+    if is_mask:
+        _check_mask(extents, axis, shape)
+    extent = prod(extents) if is_mask else shape[axis]
+    return IndexArray(*item, axis, range(view_axis, view_axis + _indexed_axes(item)), extent)
 
 
 def _check_mask(extents: Shape, axis: int, shape: Shape) -> None:

@@ -137,12 +137,12 @@ def _is_small(node: Node, key: Key) -> bool:
             return selected <= MAX_ELEMENTS
         return selected <= MOST_OF_MANY and node.memory is not None
     read = whole if node.memory is None else 0
-    most = MAX_ELEMENTS
-    for part in key.layout.arrays:
-        read += prod(part.shape)
-        if part.is_mask:
-            most = MAX_MASKED
-    return read <= most and key.most <= most
+    max_elements = MAX_ELEMENTS
+    for _, shape, is_mask in key.arrays:
+        read += prod(shape)
+        if is_mask:
+            max_elements = MAX_MASKED
+    return read <= max_elements and key.max_selected <= max_elements
 
 
 def _is_small_on_host(node: Node, key: Key, index: np.ndarray) -> bool:

@@ -45,7 +45,7 @@ def pick(array: DeviceArray, key: Key) -> DeviceArray:
     try:
         return wrap(launchers.gather.gather_selection(array._node, index_arrays.index_selection(array, key)))
     except OutOfBounds:
-        index_arrays.out_of_bounds(*key.indices)
+        index_arrays.out_of_bounds(*key.integer_arrays)
 
 
 def put_at(array: DeviceArray, key: Key, value: Node) -> None:
@@ -70,7 +70,7 @@ def put_at(array: DeviceArray, key: Key, value: Node) -> None:
     try:
         launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored, once=by_mask)
     except OutOfBounds:
-        index_arrays.out_of_bounds(*key.indices)
+        index_arrays.out_of_bounds(*key.integer_arrays)
 
 
 def fitted(value: Node, shape: Shape, message: str = _MISMATCH) -> Node:

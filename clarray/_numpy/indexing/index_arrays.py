@@ -57,12 +57,12 @@ def index_selection(array: DeviceArray, key: Key) -> IndexSelection:
         (part,) = arrays
         numbers = _placed(_positions(part, array) if part.is_mask else part.array, array)._node
         mode = "known" if part.is_mask or not numbers.size else "raise"
-        named = select(view, numbers, mode, part.axes.start, part.axes.stop)
+        named = select(view, numbers, mode, part.view_axes.start, part.view_axes.stop)
         return named if named.place == place else named._replace(place=place)
     given = [_positions(part, array) if part.is_mask else part.array for part in arrays]
     shape = _broadcast(arrays, given)
     numbers, checked = _numbers(arrays, given, shape, array)
-    axes = [axis for part in arrays for axis in part.axes]
+    axes = [axis for part in arrays for axis in part.view_axes]
     is_known = 0 in shape or all(part.is_mask for part in arrays)
     return IndexSelection(
         numbers,
@@ -99,7 +99,7 @@ def _broadcast(arrays: tuple[IndexArray, ...], given: list[Given]) -> Shape:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        each = [s for part, s in zip(arrays, shapes, strict=True) for _ in part.axes or (0,)]
+        each = [s for part, s in zip(arrays, shapes, strict=True) for _ in part.view_axes or (0,)]
         texts = " ".join(str(s).replace(" ", "") for s in each)  # NumPy has an array per axis
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "

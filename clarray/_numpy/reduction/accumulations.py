@@ -271,7 +271,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NO_VALUE) -> None:
     try:
         resolved = launchers.gather.resolved(targets)
     except OutOfBounds:
-        out_of_bounds(*key.indices)
+        out_of_bounds(*key.integer_arrays)
     callers.warn_complex_cast(loop.out_dtype, a.dtype)
     if second is not None:
         _check_broadcast(second, targets.result_shape)

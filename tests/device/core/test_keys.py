@@ -141,4 +141,4 @@ def test_index_arrays_are_on_the_host_or_on_the_device() -> None:
 def test_a_mask_on_the_device_is_not_counted() -> None:
     found = classify((clarray.asarray(FLAGS[0]),), (3,))
     assert found.result_shape is None
-    assert found.most == 3
+    assert found.max_selected == 3
