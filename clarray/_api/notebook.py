@@ -13,7 +13,8 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_scalar
 from clarray._core.host_policy import config
-from clarray._core.printing import array_repr, indexed, part
+from clarray._core.printing import array_repr, part
+from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import CONST, MASKED
 from clarray._engine.runtime.host_memory import format_bytes
 from clarray._engine.runtime.profile_views import TEXT_STYLE, escaped
@@ -72,7 +73,7 @@ def thumbnail(array: DeviceArray) -> str:
         return ""
     step = -(-max(shape[:2]) // _MAX_PIXELS)
     key = (slice(None, None, step), slice(None, None, step))
-    pixels = part(array, lambda view: indexed(view, key))
+    pixels = part(array, lambda view: index(view, key))
     height, width = pixels.shape[:2]
     image = _grey_image(pixels) if pixels.ndim == 2 else _colour_image(pixels)
     scale = max(_MAX_PIXELS // max(height, width), 1)

@@ -217,14 +217,7 @@ def _end(array: DeviceArray, count: int, last: int) -> np.ndarray:
         block *= array.shape[axis]
     rows = -(-count // inner)
     key = (last,) * axis + (slice(-rows, None) if last else slice(rows),)
-    return part(array, lambda view: indexed(view, key))
-
-
-def indexed(view: View, key: tuple[Any, ...]) -> View:
-    """Index a view by integers and slices."""
-    indexed_view = index(view, key)
-    assert indexed_view is not None
-    return indexed_view
+    return part(array, lambda view: index(view, key))
 
 
 def _words(array: np.ndarray) -> list[str]:

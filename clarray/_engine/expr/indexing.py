@@ -15,30 +15,6 @@ _INVALID_INDEX = (
 )
 
 
-def is_basic(key: Any) -> bool:
-    """Return whether a key has only integers, slices, Ellipsis and newaxis, so that it selects a view.
-
-    Invalid keys (a float, a string) count as basic: `index` raises for them.
-    """
-    if type(key) is not tuple:
-        return not _selects_by_data(key)
-    return not any(map(_selects_by_data, key))
-
-
-def _selects_by_data(item: Any) -> bool:
-    kind = type(item)
-    if kind is int or kind is slice or item is None or item is Ellipsis:
-        return False
-    if isinstance(item, bool | np.bool_):
-        return True
-    if isinstance(item, np.generic | str | bytes | float | complex):
-        return False
-    dtype = getattr(item, "dtype", None)
-    if dtype is not None and getattr(item, "ndim", None) == 0:
-        return dtype.kind not in "iu"
-    return not hasattr(item, "__index__") or dtype is not None
-
-
 def _as_index(item: Any) -> int:
     try:
         number = operator.index(item)
@@ -49,8 +25,8 @@ def _as_index(item: Any) -> int:
     return number
 
 
-def index(view: View, key: Any) -> View | None:
-    """Return ``view[key]`` for a basic key; None if the key has lists, arrays or bools.
+def index(view: View, key: Any) -> View:
+    """Return ``view[key]`` for a key of integers, slices, Ellipsis and newaxis.
 
     Raises
     ------
@@ -59,8 +35,6 @@ def index(view: View, key: Any) -> View | None:
     ValueError
         A slice has step zero.
     """
-    if not is_basic(key):
-        return None
     shape, strides, offset = view
     items, used = _expand(key if type(key) is tuple else (key,), len(shape))
     new_shape: list[int] = []

@@ -50,9 +50,7 @@ def index_selection(array: DeviceArray, key: Key) -> IndexSelection:
     view = view_of(array)
     basic, arrays, kept, place = key.layout
     if basic:
-        part_of_view = index(view, basic)
-        assert part_of_view is not None
-        view = part_of_view
+        view = index(view, basic)
     if len(arrays) == 1:
         (part,) = arrays
         numbers = _placed(_positions(part, array) if part.is_mask else part.array, array)._node

@@ -81,7 +81,6 @@ def _getitem(array: DeviceArray, key: Any) -> Any:
     named = classify(key, array._node.shape)
     if named.kind is BASIC:
         view = index(view_of(array), named.items)
-        assert view is not None
         part = make_view(array, view)
         if view.shape or not named.is_element:
             return part
@@ -211,7 +210,6 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     named = classify(key, node.shape)
     if named.kind is BASIC:
         view = index(view_of(array), named.items)
-        assert view is not None
         if type(value) in NUMBERS and _put(node, *view, value):
             return
         if named.is_element:

@@ -11,7 +11,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, normalize_axis
-from clarray._engine.expr.indexing import index as window_of
+from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import MASKED, Node, leaf
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.ops.monoids import Monoid
@@ -393,8 +393,7 @@ class ScanKernel(Kernel):
         padded = View(tuple(shape), contiguous(tuple(shape)))
 
         def part(start: int, stop: int) -> Node:
-            view = window_of(padded, (*[slice(None)] * axis, slice(start, stop)))
-            assert view is not None
+            view = index(padded, (*[slice(None)] * axis, slice(start, stop)))
             return leaf(memory, view.shape, view.strides, view.offset, dtype)
 
         first = part(0, 1)

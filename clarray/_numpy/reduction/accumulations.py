@@ -261,7 +261,6 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NO_VALUE) -> None:
     if key.kind is BASIC or indices is True:
         view = view_of(a)
         selected = view if indices is True else index(view, key.items)
-        assert selected is not None
         _update_all(ufunc, make_view(a, selected), second, True)
         return
     if key.kind is MASK and (second is None or not second.shape):

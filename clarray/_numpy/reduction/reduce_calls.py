@@ -436,8 +436,6 @@ def _prepend(first: Node, rest: Node, axis: int) -> Node:
     device = device_of((*(first.inputs or (first,)), *(rest.inputs or (rest,))))
     target = empty(shape, first.dtype, device)
     for part, span in ((first, slice(0, 1)), (rest, slice(1, None))):
-        view = index(view_of(target), (slice(None),) * axis + (span,))
-        assert view is not None
-        part_leaf = make_view(target, view)._node
+        part_leaf = make_view(target, index(view_of(target), (slice(None),) * axis + (span,)))._node
         write(part_leaf, ufunc_calls.copied_value(part))
     return target._node
