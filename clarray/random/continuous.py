@@ -9,7 +9,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
 from clarray._core.writes import with_device_lock
-from clarray._numpy.indexing.selecting import chosen
+from clarray._numpy.indexing.selecting import lazy_where
 from clarray.random.draws import Source, apply
 from clarray.random.single_numbers import with_prefetched_scalars
 
@@ -242,8 +242,8 @@ class Continuous(Source):
         loc, scale = draw.parameters
         u = draw.open_unit()
         below = u < 0.5
-        log = apply("log", 2 * chosen(below, u, 1 - u), draw.dtype)
-        return draw.result(chosen(below, log, -log) * scale + loc)
+        log = apply("log", 2 * lazy_where(below, u, 1 - u), draw.dtype)
+        return draw.result(lazy_where(below, log, -log) * scale + loc)
 
     @with_prefetched_scalars
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
@@ -344,8 +344,8 @@ class Continuous(Source):
             if a == 0:
                 return draw.result(draw.unit() * 0)
             return draw.result(apply("exp", apply("log", draw.exponential(), draw.dtype) / a, draw.dtype))
-        powers = apply("exp", apply("log", draw.exponential(), draw.dtype) / chosen(a == 0, 1, a), draw.dtype)
-        return draw.result(chosen(a == 0, 0, powers))
+        powers = apply("exp", apply("log", draw.exponential(), draw.dtype) / lazy_where(a == 0, 1, a), draw.dtype)
+        return draw.result(lazy_where(a == 0, 0, powers))
 
     @with_prefetched_scalars
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
@@ -429,7 +429,7 @@ class Continuous(Source):
         base = right - left
         rising = left + np.sqrt(u * ((mode - left) * base))
         falling = right - np.sqrt((1 - u) * ((right - mode) * base))
-        return draw.result(chosen(u * base <= mode - left, rising, falling))
+        return draw.result(lazy_where(u * base <= mode - left, rising, falling))
 
     @with_prefetched_scalars
     def wald(self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
@@ -458,7 +458,7 @@ class Continuous(Source):
         # Michael, Schucany & Haas 1976: one of the two roots of a quadratic, the smaller one without cancellation
         half = z * z * mean / (2 * scale)
         root = 1 / (1 + half + np.sqrt(half * (half + 2)))
-        return draw.result(chosen(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
+        return draw.result(lazy_where(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
 
     @with_prefetched_scalars
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray
 from clarray._core.own_frames import with_boundaries
-from clarray._numpy.indexing.selecting import chosen
+from clarray._numpy.indexing.selecting import lazy_where
 from clarray.random.draws import FLOAT64, INT64, Source, apply, as_host_or_device, check_with_numpy
 from clarray.random.single_numbers import with_prefetched_scalars
 
@@ -137,8 +137,8 @@ class Discrete(Source):
         (p,) = draw.parameters
         rate = -apply("onelog", -p, FLOAT64)
         trials = np.maximum(np.ceil(draw.exponential() / rate), 1)
-        fitting = chosen(trials < LARGEST, trials, 0).astype(INT64)
-        return draw.result(chosen(trials < LARGEST, fitting, np.iinfo(np.int64).max))
+        fitting = lazy_where(trials < LARGEST, trials, 0).astype(INT64)
+        return draw.result(lazy_where(trials < LARGEST, fitting, np.iinfo(np.int64).max))
 
     @with_prefetched_scalars
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:

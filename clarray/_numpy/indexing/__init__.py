@@ -1,1 +1,1 @@
-"""Elements read, written and chosen."""
+"""Index arrays, and select, gather and scatter their elements."""

@@ -63,11 +63,11 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
         raise ValueError("Input must be 1- or 2-d.")
     k = operator.index(k)
     n = array.size + abs(k)
-    made = zeros((n, n), array.dtype, device=array.device)
+    matrix = zeros((n, n), array.dtype, device=array.device)
     if array.size:
         start = k if k >= 0 else -k * n
-        made.reshape(-1)[start : start + array.size * (n + 1) : n + 1] = array
-    return made
+        matrix.reshape(-1)[start : start + array.size * (n + 1) : n + 1] = array
+    return matrix
 
 
 def diagflat(v: Any, k: int = 0) -> DeviceArray:
@@ -127,7 +127,7 @@ def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
     a.check_writeable()
     step = sum(contiguous(a.shape))
     end = a.size if wrap or a.ndim > 2 else min(a.size, a.shape[1] ** 2)
-    values = gathering.values_for(a, val)
+    values = gathering.flat_values(a, val)
     if end and values.size:
         gathering.put_range(a, 0, step, -(-end // step), values)
 
@@ -168,25 +168,27 @@ def tri(
     >>> clarray.tri(2, 3, dtype=int).tolist()
     [[1, 0, 0], [1, 1, 0]]
     """
-    return below((N, N if M is None else M), k).astype(dtype)
+    return lower_triangle_mask((N, N if M is None else M), k).astype(dtype)
 
 
-def below(shape: Sequence[Any], k: Any) -> DeviceArray:
-    """Grow ``column - row <= k`` over a matrix, a value without memory.
+def lower_triangle_mask(shape: Sequence[Any], k: Any) -> DeviceArray:
+    """Return the pending mask ``column - row <= k`` of a matrix.
 
-    Extents and `k` are made whole as NumPy's are, which come out of its `arange`.
+    Extents and `k` are rounded to integers as in NumPy, which passes them to `arange`.
     """
-    *shape, k = values = [operator.index(x) if callers.NUMPY_2_5 and _is_integer(x) else x for x in (*shape, k)]
-    shape = tuple(max(0, math.ceil(_single(extent))) for extent in shape)
-    k = -c_integer(-k) if type(k) is int else -int(np.trunc(_single(-k)))
+    *shape, k = values = [operator.index(n) if callers.NUMPY_2_5 and _is_integer(n) else n for n in (*shape, k)]
+    shape = tuple(max(0, math.ceil(_require_scalar(extent))) for extent in shape)
+    k = -c_integer(-k) if type(k) is int else -int(np.trunc(_require_scalar(-k)))
     offsets = nodes.index(shape, (-1, 1), _INT64)
-    warn_of_no_integer(*values)
+    warn_unsafe_integer(*values)
     return ufunc_calls.call(np.less_equal, (wrap(offsets), k))
 
 
-def warn_of_no_integer(*values: Any) -> None:
-    """Warn of the first extent or diagonal that is no integer, as NumPy does from 2.5 on."""
-    kind = next((type(x).__name__ for x in values if not _is_integer(x)), None) if callers.NUMPY_2_5 else None
+def warn_unsafe_integer(*values: Any) -> None:
+    """Warn if an extent or a diagonal is no integer, as NumPy does from 2.5 on. The warning names the first type."""
+    kind = (
+        next((type(value).__name__ for value in values if not _is_integer(value)), None) if callers.NUMPY_2_5 else None
+    )
     if kind is not None:
         callers.warn_user(
             f"Cannot convert {kind} safely to an integer. "
@@ -196,7 +198,7 @@ def warn_of_no_integer(*values: Any) -> None:
 
 
 def _is_integer(value: Any) -> bool:
-    """Return whether `operator.index` takes a value."""
+    """Return whether `operator.index` accepts a value."""
     if type(value) is int:
         return True
     try:
@@ -206,9 +208,9 @@ def _is_integer(value: Any) -> bool:
     return True
 
 
-def _single(number: Any) -> Any:
-    """Return a number that can be compared; NumPy's ValueError for an array of several elements."""
-    bool(number <= 0)
+def _require_scalar(number: Any) -> Any:
+    """Return the number, or raise NumPy's ValueError for an array of several elements."""
+    bool(number <= 0)  # raises for several elements
     return number
 
 
@@ -240,7 +242,7 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     [[1, 0], [3, 4]]
     """
     array = _matrix(operand_array(m))
-    return where(below(array.shape[-2:], k), array, array.dtype.type(0))
+    return where(lower_triangle_mask(array.shape[-2:], k), array, array.dtype.type(0))
 
 
 @captured_growth(operands=1)
@@ -258,7 +260,7 @@ def triu(m: Any, k: int = 0) -> DeviceArray:
     [[1, 2], [0, 4]]
     """
     array = _matrix(operand_array(m))
-    return where(below(array.shape[-2:], k - 1), array.dtype.type(0), array)
+    return where(lower_triangle_mask(array.shape[-2:], k - 1), array.dtype.type(0), array)
 
 
 def _matrix(array: DeviceArray) -> DeviceArray:

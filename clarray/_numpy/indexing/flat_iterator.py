@@ -1,4 +1,4 @@
-"""``a.flat``: an array's elements on one axis, in C order, whatever its strides."""
+"""Iterate over and index an array's elements in C order: ``a.flat``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INT64 = np.dtype(np.int64)
 _INVALID = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
 
 
-def _compared(operation: Callable[[Any, Any], Any]) -> Any:
+def _comparison(operation: Callable[[Any, Any], Any]) -> Any:
     return lambda self, other: operation(self.copy(), other)
 
 
@@ -44,7 +44,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     def __init__(self, array: DeviceArray) -> None:
         self._array = array
-        self._at = 0
+        self._position = 0
 
     @property
     def base(self) -> DeviceArray:
@@ -70,7 +70,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         >>> int(next(elements)), elements.index
         (1, 1)
         """
-        return self._at
+        return self._position
 
     @property
     def coords(self) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         >>> int(next(elements)), elements.coords
         (1, (0, 1))
         """
-        return self._place(self._at)
+        return self._multi_index(self._position)
 
     def copy(self) -> DeviceArray:
         """Copy all elements to a new array of one axis.
@@ -103,52 +103,52 @@ class flatiter:  # noqa: N801 - NumPy's name
         return self
 
     def __next__(self) -> DeviceArray:
-        if self._at >= len(self):
+        if self._position >= len(self):
             raise StopIteration
-        self._at += 1
-        found: DeviceArray = self[self._at - 1]
-        return found
+        self._position += 1
+        element: DeviceArray = self[self._position - 1]
+        return element
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.copy().__array__(dtype, copy)
 
     def __getitem__(self, key: Any) -> DeviceArray:
-        array, key = self._array, self._key(key)
+        array, key = self._array, self._normalize_key(key)
         if key is Ellipsis:
             return self.copy()
         if type(key) is int:
-            return array[self._place(key)]
+            return array[self._multi_index(key)]
         view = view_of(array)
         if type(key) is slice:
             start, stop, step = key.indices(view.size)
-            numbers, mode = nodes.index((len(range(start, stop, step)),), (step,), _INT64, start), "known"
+            flat_indices, mode = nodes.index((len(range(start, stop, step)),), (step,), _INT64, start), "known"
         else:
-            numbers, mode = as_array(key, array.device)._node, "raise"
-        named = index_arrays.select(view, numbers, mode)
+            flat_indices, mode = as_array(key, array.device)._node, "raise"
+        selection = index_arrays.flat_selection(view, flat_indices, mode)
         try:
-            return wrap(launchers.gather.gather_selection(array._node, named))
+            return wrap(launchers.gather.gather_selection(array._node, selection))
         except OutOfBounds:
-            self._out_of_bounds(key)
+            self._raise_out_of_bounds(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         with hold_for(self._array, key, value):
-            self._set(key, value)
+            self._write(key, value)
 
-    def _set(self, key: Any, value: Any) -> None:
+    def _write(self, key: Any, value: Any) -> None:
         if type(key) is tuple and not key:
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
-        array, key = self._array, self._key(key)
+        array, key = self._array, self._normalize_key(key)
         array.check_writeable()
         if type(key) is int:
-            place = self._place(key)
+            index = self._multi_index(key)
             if np.size(value) != 1:
                 raise ValueError("Error setting single item of array.")
             try:
-                array[place] = value
+                array[index] = value
             except (OverflowError, TypeError) as error:
                 raise ValueError("Error setting single item of array.") from error
             return
-        values = gathering.values_for(array, value)
+        values = gathering.flat_values(array, value)
         if type(key) is slice or key is Ellipsis:
             start, stop, step = (slice(None) if key is Ellipsis else key).indices(array.size)
             count = len(range(start, stop, step))
@@ -158,10 +158,10 @@ class flatiter:  # noqa: N801 - NumPy's name
         try:
             gathering.put(array, key, wrap(values))
         except IndexError:
-            self._out_of_bounds(key)
+            self._raise_out_of_bounds(key)
 
-    def _key(self, key: Any) -> Any:
-        """A key as an int, a slice, Ellipsis, or an array of integers."""
+    def _normalize_key(self, key: Any) -> Any:
+        """Convert a key to an int, a slice, Ellipsis, or an array of integers."""
         items = key if isinstance(key, tuple) else (key,)
         if not items:
             return Ellipsis
@@ -173,9 +173,10 @@ class flatiter:  # noqa: N801 - NumPy's name
             raise IndexError(
                 f"too many indices for flat iterator: flat iterator is 1-dimensional, but {used} were indexed"
             )
-        return self._selected(items[0]) if _is_mask(items[0]) else items[0]
+        return self._positions(items[0]) if _is_mask(items[0]) else items[0]
 
-    def _selected(self, mask: Any) -> Any:
+    def _positions(self, mask: Any) -> Any:
+        """Return the positions that a mask selects as an array of integers, or as an int for a 0-d mask."""
         if not mask.ndim:
             callers.warn_user(
                 "0-dimensional boolean index of a flat iterator: the first element, or none", DeprecationWarning
@@ -188,19 +189,22 @@ class flatiter:  # noqa: N801 - NumPy's name
             )
         return as_array(mask, self._array.device).nonzero()[0]
 
-    def _place(self, number: int) -> tuple[int, ...]:
-        """The index of an element by its number."""
+    def _multi_index(self, position: int) -> tuple[int, ...]:
+        """Return the index of an element along each axis by its position in C order."""
         size = len(self)
-        if not -size <= number < size:
-            raise IndexError(f"index {number} is out of bounds for size {size}")
-        return tuple(int(p) for p in np.unravel_index(number % size, self._array.shape))
+        if not -size <= position < size:
+            raise IndexError(f"index {position} is out of bounds for size {size}")
+        return tuple(int(index) for index in np.unravel_index(position % size, self._array.shape))
 
-    def _out_of_bounds(self, key: Any) -> NoReturn:
-        raise IndexError(f"index {index_arrays.first_outside(key, len(self))} is out of bounds for size {len(self)}")
+    def _raise_out_of_bounds(self, key: Any) -> NoReturn:
+        """Raise IndexError for the first index of an array that is out of bounds."""
+        raise IndexError(
+            f"index {index_arrays.first_out_of_bounds(key, len(self))} is out of bounds for size {len(self)}"
+        )
 
-    __eq__, __ne__ = _compared(operator.eq), _compared(operator.ne)
-    __lt__, __le__ = _compared(operator.lt), _compared(operator.le)
-    __gt__, __ge__ = _compared(operator.gt), _compared(operator.ge)
+    __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
+    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
+    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
 
 def _is_mask(item: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Elements chosen by number: `take`, `put`, and what indexing with arrays is made of."""
+"""Gather and scatter elements by position: `take`, `put`, and indexing with index arrays."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, can_broadcast, contiguous
+from clarray._engine.runtime import Memory
 from clarray._engine.speedups import captured, captured_writes
 from clarray._numpy.indexing import index_arrays
 
@@ -34,8 +35,8 @@ _MISMATCH = "shape mismatch: value array of shape {} could not be broadcast to i
 # Indexing with arrays -----------------------------------------------------------------------------
 
 
-def pick(array: DeviceArray, key: Key) -> DeviceArray:
-    """Copy the elements that a key with index arrays selects.
+def gather(array: DeviceArray, key: Key) -> DeviceArray:
+    """Copy the elements that a key with index arrays or a mask selects.
 
     Raises
     ------
@@ -45,107 +46,109 @@ def pick(array: DeviceArray, key: Key) -> DeviceArray:
     try:
         return wrap(launchers.gather.gather_selection(array._node, index_arrays.index_selection(array, key)))
     except OutOfBounds:
-        index_arrays.out_of_bounds(*key.integer_arrays)
+        index_arrays.raise_out_of_bounds(*key.integer_arrays)
 
 
-def put_at(array: DeviceArray, key: Key, value: Node) -> None:
-    """Write to the elements that a key with index arrays selects. The last value for an element stays.
+def scatter(array: DeviceArray, key: Key, value: Node) -> None:
+    """Write to the elements that a key with index arrays or a mask selects. The last value for an element stays.
 
     Raises
     ------
     IndexError
-        As in `pick`. Nothing has been written then.
+        An index is out of bounds, or the index arrays do not broadcast. Nothing has been written then.
     ValueError
         The value does not broadcast to the selected elements.
     """
-    named = index_arrays.index_selection(array, key)
-    leaf, shape = array._node, named.result_shape
+    selection = index_arrays.index_selection(array, key)
+    leaf, shape = array._node, selection.result_shape
     by_mask = key.kind is not ARRAYS
     if by_mask and len(shape) == len(value.shape) == 1 and value.size not in (1, *shape):
         raise ValueError(
             f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
             f"the {shape[0]} output values where the mask is true"
         )
-    stored = own_leaf(fitted(value, shape), leaf, shape)
+    stored = as_separate_leaf(fit_to_shape(value, shape), leaf, shape)
     try:
-        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored, once=by_mask)
+        launchers.gather.scatter_selection(leaf, _without_alias(selection, leaf), stored, once=by_mask)
     except OutOfBounds:
-        index_arrays.out_of_bounds(*key.integer_arrays)
+        index_arrays.raise_out_of_bounds(*key.integer_arrays)
 
 
-def fitted(value: Node, shape: Shape, message: str = _MISMATCH) -> Node:
+def fit_to_shape(value: Node, shape: Shape, message: str = _MISMATCH) -> Node:
     """Check that a value broadcasts to a shape, and drop surplus leading axes of one element."""
-    have = value.shape
-    if have == shape:
+    value_shape = value.shape
+    if value_shape == shape:
         return value
-    if not fits(have, shape):
-        raise ValueError(message.format(*(str(s).replace(" ", "") for s in (have, shape))))
-    extra = len(have) - len(shape)
-    return wrap(value).reshape(have[extra:])._node if extra > 0 else value
+    if not can_assign_shape(value_shape, shape):
+        raise ValueError(message.format(*(str(s).replace(" ", "") for s in (value_shape, shape))))
+    surplus = len(value_shape) - len(shape)
+    return wrap(value).reshape(value_shape[surplus:])._node if surplus > 0 else value
 
 
-def fits(have: Shape, shape: Shape) -> bool:
-    """Whether values can be broadcast to a shape, surplus leading axes of one element aside."""
-    extra = max(0, len(have) - len(shape))
-    return all(n == 1 for n in have[:extra]) and can_broadcast(have[extra:], shape)
+def can_assign_shape(value_shape: Shape, shape: Shape) -> bool:
+    """Return whether values broadcast to a shape after their surplus leading axes of one element are dropped."""
+    surplus = max(0, len(value_shape) - len(shape))
+    return all(n == 1 for n in value_shape[:surplus]) and can_broadcast(value_shape[surplus:], shape)
 
 
-def own_leaf(value: Node, target: Node, shape: Shape) -> Node:
-    """The value in the target's dtype, in memory of its own: of this shape, or one element."""
+def as_separate_leaf(value: Node, target: Node, shape: Shape) -> Node:
+    """Return the value as a contiguous leaf of the target's dtype in other memory than the target's.
+
+    The leaf has the given shape, or a single element.
+    """
     value = ufunc_calls.convert(value, target.dtype)
     memory = value.memory
     assert target.memory is not None
     if value.size == 1:
         shape = (1,) * len(value.shape) or (1,)
-    apart = memory is not None and memory is not target.memory
-    apart = apart and not (memory.shared and target.memory.shared)  # type: ignore[union-attr]
-    if apart and value.contiguous and value.shape == shape and value.dtype == target.dtype:
+    unaliased = memory is not None and not _may_alias(memory, target.memory)
+    if unaliased and value.contiguous and value.shape == shape and value.dtype == target.dtype:
         return value
-    made = empty(shape, target.dtype, target.memory.device)
-    if made.size:
+    separate = empty(shape, target.dtype, target.memory.device)
+    if separate.size:
         if value.memory is None and value.args:
             value = ufunc_calls.broadcast(value, shape)
-        ufunc_calls.assign(made, value)
-    return made._node
+        ufunc_calls.assign(separate, value)
+    return separate._node
 
 
-def _apart_from(named: IndexSelection, target: Node) -> IndexSelection:
-    """The same with numbers that do not lie in the target's memory."""
-    numbers = named.numbers
-    memory = target.memory
-    assert memory is not None
-    if numbers.memory is not None and (numbers.memory is memory or (numbers.memory.shared and memory.shared)):
-        return named._replace(numbers=ufunc_calls.ascontiguous(numbers))
-    for x in numbers.inputs:
-        if x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared):
-            evaluate(numbers)
-            break
-    return named
+def _may_alias(a: Memory | None, b: Memory | None) -> bool:
+    """Return whether two memories may have common bytes: they are the same, or both are memory that users share."""
+    return a is b or (a is not None and b is not None and bool(a.shared and b.shared))
+
+
+def _without_alias(selection: IndexSelection, target: Node) -> IndexSelection:
+    """Return a selection whose indices do not read the target's memory. Copy or evaluate them if they do."""
+    indices = selection.numbers
+    if indices.memory is not None and _may_alias(indices.memory, target.memory):
+        return selection._replace(numbers=ufunc_calls.ascontiguous(indices))
+    if any(_may_alias(leaf.memory, target.memory) for leaf in indices.inputs):
+        evaluate(indices)
+    return selection
 
 
 # Functions ----------------------------------------------------------------------------------------
 
 
-def _indices(indices: Any, array: DeviceArray) -> Node:
-    """Indices as integers; NumPy converts what it can without loss."""
-    given = indices if hasattr(indices, "dtype") else np.array(indices, np.intp)
-    if given.dtype.kind not in "biu":
-        np.empty(0, given.dtype).astype(np.intp, casting="same_kind")  # raises
-    if isinstance(given, DeviceArray):
-        view = given.shape  # a value that a mask decides has been computed then
-        assert view is not None
-        return given._node
-    if given.ndim == 0:
-        given = given.reshape(1)
-        return wrap(array_node(given, array.device)).reshape(())._node
-    return array_node(given, array.device)
+def _index_node(indices: Any, array: DeviceArray) -> Node:
+    """Return indices as a node of integers. As NumPy does, convert only without loss."""
+    if not hasattr(indices, "dtype"):
+        indices = np.array(indices, np.intp)
+    if indices.dtype.kind not in "biu":
+        np.empty(0, indices.dtype).astype(np.intp, casting="same_kind")  # raises
+    if isinstance(indices, DeviceArray):
+        _ = indices.shape  # evaluates a pending selection, whose size the caller needs
+        return indices._node
+    if indices.ndim == 0:
+        return wrap(array_node(indices.reshape(1), array.device)).reshape(())._node
+    return array_node(indices, array.device)
 
 
-def check_mode(mode: Any) -> str:
-    """The way in which numbers out of bounds are treated: 'raise' (also None), 'wrap' or 'clip', or NumPy's number."""
+def normalize_mode(mode: Any) -> str:
+    """Return a ``mode`` argument as 'raise', 'wrap' or 'clip'. None is 'raise', and NumPy's integers are accepted."""
     if isinstance(mode, str) and mode in _MODES:
         return mode
-    try:  # NumPy takes numbers too, and has its own error for anything else
+    try:  # NumPy accepts integers too, and has its own error for anything else
         return ("clip", "wrap")[int(np.take([0, 0, 1], [-4], mode=mode)[0])]
     except IndexError:
         return "raise"
@@ -186,54 +189,49 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     """
     device = ufunc_calls.device_of_operands((a, indices, out))
     array = as_array(a, device)
-    mode = check_mode(mode)
+    mode = normalize_mode(mode)
     if axis is not None:
         axis = line_axis(axis, array.ndim)
         if not array.ndim:
             axis = None
     view = view_of(array)
-    numbers = _indices(indices, array)
+    index_node = _index_node(indices, array)
     first, stop = (0, None) if axis is None else (axis, axis + 1)
-    named = index_arrays.select(view, numbers, mode, first, stop)
+    selection = index_arrays.flat_selection(view, index_node, mode, first, stop)
     if axis is not None and 0 in array.shape[:axis]:
-        named = named._replace(mode="known")  # NumPy comes to no index
-    elif not named.bound and prod(named.result_shape) > 0:
+        selection = selection._replace(mode="known")  # NumPy checks no index for a result without elements
+    elif not selection.bound and prod(selection.result_shape) > 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    check_out(out, named.result_shape, array.dtype)
+    check_out(out, selection.result_shape, array.dtype)
     target = None
-    if out is not None and mode != "raise" and out.dtype == array.dtype and _is_apart(out, (array._node, numbers)):
+    if out is not None and mode != "raise" and out.dtype == array.dtype and _is_unaliased(out, array._node, index_node):
         target = out._node
     try:
-        found = wrap(launchers.gather.gather_selection(array._node, named, target))
+        gathered = wrap(launchers.gather.gather_selection(array._node, selection, target))
     except OutOfBounds:
-        index_arrays.out_of_bounds((wrap(numbers), axis or 0, named.bound))
+        index_arrays.raise_out_of_bounds((wrap(index_node), axis or 0, selection.bound))
     if out is not None and target is not None:
         return out
-    return delivered(found, out)
+    return deliver(gathered, out)
 
 
-def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
-    """Whether an output may be written while inputs are read: contiguous, in memory that is not theirs."""
-    node = out._node
-    memory = node.memory
+def _is_unaliased(out: DeviceArray, *operands: Node) -> bool:
+    """Return whether a kernel may write `out` while it reads the operands: contiguous, in other memory than theirs."""
+    memory = out._node.memory
     return (
         memory is not None
-        and node.contiguous
-        and not any(
-            x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared)
-            for one in read
-            for x in (one.inputs or (one,))
-        )
+        and out._node.contiguous
+        and not any(_may_alias(leaf.memory, memory) for node in operands for leaf in (node.inputs or (node,)))
     )
 
 
 def check_is_array(out: Any) -> None:
-    """Refuse an output that is no array on the device."""
+    """Raise TypeError for an output that is no device array."""
     check_target(out, "output must be an array")
 
 
 def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
-    """Refuse an output of another shape. Let NumPy's take refuse its dtype, or warn of it."""
+    """Raise ValueError for an output of another shape. Let NumPy's `take` raise or warn for its dtype."""
     if out is None:
         return
     check_is_array(out)
@@ -244,52 +242,60 @@ def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
     out.check_writeable()
 
 
-def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
-    """A result, or `out` after it has been written there."""
+def deliver(result: DeviceArray, out: DeviceArray | None) -> DeviceArray:
+    """Return the result, or write it to `out` and return `out`."""
     if out is None:
-        return found
-    lossy = found.dtype.kind == "c" and out.dtype.kind not in "cb"  # `check_out` has given the ComplexWarning
-    out[...] = found.real if lossy else found
+        return result
+    lossy = result.dtype.kind == "c" and out.dtype.kind not in "cb"  # `check_out` has given the ComplexWarning
+    out[...] = result.real if lossy else result
     return out
 
 
-def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelection:
+def _axis_selection(array: DeviceArray, indices: DeviceArray, axis: Any) -> IndexSelection:
     """Select elements along an axis, by separate indices for each position of the other axes."""
     if axis is not None:
         axis = normalize_axis(axis, array.ndim)
-        if given.ndim != array.ndim:
+        if indices.ndim != array.ndim:
             raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    elif given.ndim != 1:
+    elif indices.ndim != 1:
         raise ValueError("when axis=None, `indices` must have a single dimension.")
-    if given.dtype.kind not in "iu":
+    if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
-        return index_arrays.select(view_of(array), given._node, "raise")
+        return index_arrays.flat_selection(view_of(array), indices._node, "raise")
+    extent = array.shape[axis]
     steps = contiguous(array.shape)
-    here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True)))
-    shape = _along_shape(array.shape, given.shape, axis)
-    elsewhere = nodes.index(shape, here, _INT64)
-    numbers = index_arrays.placed_along(index_arrays.growing(given)._node, array.shape[axis], steps[axis], elsewhere)
-    named = index_arrays.select(view_of(array), numbers, "raise" if prod(shape) else "known")
-    return named._replace(checked=((given._node, array.shape[axis]),))
+    other_steps = tuple(
+        0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True))
+    )
+    shape = _take_along_shape(array.shape, indices.shape, axis)
+    line_starts = nodes.index(shape, other_steps, _INT64)
+    flat_indices = index_arrays.add_axis_offsets(
+        index_arrays.lazy_alias(indices)._node, extent, steps[axis], line_starts
+    )
+    selection = index_arrays.flat_selection(view_of(array), flat_indices, "raise" if prod(shape) else "known")
+    return selection._replace(checked=((indices._node, extent),))
 
 
-def _along_shape(shape: Shape, given: Shape, axis: int) -> Shape:
-    """The shape of the result; errors are those of NumPy, which indexes with one array per axis."""
+def _take_along_shape(shape: Shape, index_shape: Shape, axis: int) -> Shape:
+    """Return the result's shape, or raise the IndexError of NumPy, which indexes with an array per axis."""
     try:
-        return np.broadcast_shapes(given, tuple(1 if a == axis else n for a, n in enumerate(shape)))
+        return np.broadcast_shapes(index_shape, tuple(1 if a == axis else n for a, n in enumerate(shape)))
     except ValueError:
-        each = [tuple(n if b == a else 1 for b in range(len(shape))) for a, n in enumerate(shape)]
-        each[axis] = given
-        texts = " ".join(str(s).replace(" ", "") for s in each)
+        axis_shapes = [tuple(n if b == a else 1 for b in range(len(shape))) for a, n in enumerate(shape)]
+        axis_shapes[axis] = index_shape
+        texts = " ".join(str(s).replace(" ", "") for s in axis_shapes)
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "
         ) from None
 
 
-def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> NoReturn:
-    at = 0 if axis is None else normalize_axis(axis, array.ndim)
-    index_arrays.out_of_bounds((given, at, array.size if axis is None else array.shape[at]))
+def _raise_out_of_bounds_along(array: DeviceArray, indices: DeviceArray, axis: Any) -> NoReturn:
+    """Raise IndexError for the first index that is out of bounds along an axis."""
+    if axis is None:
+        index_arrays.raise_out_of_bounds((indices, 0, array.size))
+    axis = normalize_axis(axis, array.ndim)
+    index_arrays.raise_out_of_bounds((indices, axis, array.shape[axis]))
 
 
 @captured(operands=2)
@@ -321,12 +327,12 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     [[10, 20, 30], [5, 6, 7]]
     """
     array = as_array(arr, ufunc_calls.device_of_operands((arr, indices)))
-    given = as_array(indices, array.device)
+    index_array = as_array(indices, array.device)
     view_of(array)
     try:
-        return wrap(launchers.gather.gather_selection(array._node, _along_axis(array, given, axis)))
+        return wrap(launchers.gather.gather_selection(array._node, _axis_selection(array, index_array, axis)))
     except OutOfBounds:
-        _out_of_bounds_along(array, given, axis)
+        _raise_out_of_bounds_along(array, index_array, axis)
 
 
 @captured_writes
@@ -360,13 +366,13 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     view_of(arr)
     arr.check_writeable()
     leaf = arr._node
-    given = as_array(indices, arr.device)
-    named = _along_axis(arr, given, axis)
-    stored = own_leaf(fitted(_converted(values, arr)._node, named.shape), leaf, named.shape)
+    index_array = as_array(indices, arr.device)
+    selection = _axis_selection(arr, index_array, axis)
+    stored = as_separate_leaf(fit_to_shape(_as_values(values, arr)._node, selection.shape), leaf, selection.shape)
     try:
-        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored)
+        launchers.gather.scatter_selection(leaf, _without_alias(selection, leaf), stored)
     except OutOfBounds:
-        _out_of_bounds_along(arr, given, axis)
+        _raise_out_of_bounds_along(arr, index_array, axis)
 
 
 @captured_writes
@@ -401,47 +407,47 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     check_target(a, "argument 1 must be a clarray array, not {}")
     view = view_of(a)
     a.check_writeable()
-    mode = check_mode(mode)
-    numbers = wrap(_indices(ind, a)).reshape(-1)._node
-    if numbers.size and not a.size:
+    mode = normalize_mode(mode)
+    flat_indices = wrap(_index_node(ind, a)).reshape(-1)._node
+    if flat_indices.size and not a.size:
         raise IndexError("cannot replace elements of an empty array")
-    values = values_for(a, v)
-    if not numbers.size or not values.size:
+    values = flat_values(a, v)
+    if not flat_indices.size or not values.size:
         return
     leaf = a._node
-    stored = own_leaf(cycled(values, numbers.size), leaf, numbers.shape)
+    stored = as_separate_leaf(resize_cyclic(values, flat_indices.size), leaf, flat_indices.shape)
     try:
-        named = index_arrays.select(view, numbers, mode)
-        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored)
+        selection = index_arrays.flat_selection(view, flat_indices, mode)
+        launchers.gather.scatter_selection(leaf, _without_alias(selection, leaf), stored)
     except OutOfBounds:
-        index_arrays.out_of_bounds((wrap(numbers), 0, a.size))
+        index_arrays.raise_out_of_bounds((wrap(flat_indices), 0, a.size))
 
 
 def put_range(array: DeviceArray, start: int, step: int, count: int, values: Node) -> None:
-    """Write values, on one axis and repeated as needed, to evenly spaced elements in C order."""
+    """Write values of one axis, repeated as needed, to `count` evenly spaced elements in C order."""
     view = view_of(array)
-    stored = own_leaf(cycled(values, count), array._node, (count,))
-    named = index_arrays.select(view, nodes.index((count,), (step,), _INT64, start))
-    launchers.gather.scatter_selection(array._node, named, stored, once=True)
+    stored = as_separate_leaf(resize_cyclic(values, count), array._node, (count,))
+    selection = index_arrays.flat_selection(view, nodes.index((count,), (step,), _INT64, start))
+    launchers.gather.scatter_selection(array._node, selection, stored, once=True)
 
 
-def values_for(array: DeviceArray, given: Any) -> Node:
-    """Return the values of an assignment to an array, on one axis."""
-    return _converted(given, array).reshape(-1)._node
+def flat_values(array: DeviceArray, values: Any) -> Node:
+    """Return the values of an assignment to an array, flattened to one axis."""
+    return _as_values(values, array).reshape(-1)._node
 
 
-def _converted(given: Any, array: DeviceArray) -> DeviceArray:
-    """Convert the values of an assignment to an array, scalars and lists as NumPy does."""
-    if not isinstance(given, DeviceArray | np.ndarray):
-        given = np.array(given, array.dtype)
-    return as_array(given, array.device)
+def _as_values(values: Any, array: DeviceArray) -> DeviceArray:
+    """Convert the values of an assignment to an array. Scalars and lists get its dtype, as in NumPy."""
+    if not isinstance(values, DeviceArray | np.ndarray):
+        values = np.array(values, array.dtype)
+    return as_array(values, array.device)
 
 
-def cycled(values: Node, count: int) -> Node:
+def resize_cyclic(values: Node, count: int) -> Node:
     """Repeat or cut values along one axis to a length. A single value stays as it is."""
     if values.size in (1, count):
         return values
     leaf = evaluate(values)
-    numbers = nodes.index((count,), (1,), _INT64)
+    positions = nodes.index((count,), (1,), _INT64)
     view = View(leaf.shape, leaf.strides, leaf.offset)
-    return launchers.gather.gather_selection(leaf, index_arrays.select(view, numbers, "wrap"))
+    return launchers.gather.gather_selection(leaf, index_arrays.flat_selection(view, positions, "wrap"))

@@ -1,4 +1,4 @@
-"""Arrays of indices: open and full grids, and positions that count elements."""
+"""Make arrays of indices: open and full grids, and conversions between indices and positions in C order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clarray._engine.expr import node as nodes
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
 from clarray._numpy.indexing import masking
-from clarray._numpy.indexing.gathering import check_mode
+from clarray._numpy.indexing.gathering import normalize_mode
 from clarray._numpy.indexing.subscripts import getitem
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 
 _INT64 = np.dtype(np.int64)
 _INVALID_DIMS = "invalid dims: array size defined by dims is larger than the maximum possible size."
-_MOST = 2**63 - 1
+_MAX_SIZE = 2**63 - 1
 
 
 # Grids --------------------------------------------------------------------------------------------
@@ -63,18 +63,18 @@ def ix_(*args: Any) -> tuple[DeviceArray, ...]:
     [[1, 3], [9, 11]]
     """
     device = ufunc_calls.device_of_operands(args)
-    made = []
-    for axis, given in enumerate(args):
-        if not isinstance(given, DeviceArray | np.ndarray):
-            given = np.asarray(given)
-            given = given if given.size else given.astype(np.intp)
-        if given.ndim != 1:
+    index_arrays = []
+    for axis, axis_indices in enumerate(args):
+        if not isinstance(axis_indices, DeviceArray | np.ndarray):
+            axis_indices = np.asarray(axis_indices)
+            axis_indices = axis_indices if axis_indices.size else axis_indices.astype(np.intp)
+        if axis_indices.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        array = as_array(given, device)
+        array = as_array(axis_indices, device)
         if array.dtype == bool:
             array = masking.flatnonzero(array)
-        made.append(array.reshape((1,) * axis + (array.size,) + (1,) * (len(args) - axis - 1)))
-    return tuple(made)
+        index_arrays.append(array.reshape((1,) * axis + (array.size,) + (1,) * (len(args) - axis - 1)))
+    return tuple(index_arrays)
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
@@ -110,22 +110,22 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def positions_along(axis: int, extent: int, ndim: int) -> Node:
-    """Grow the positions along an axis; the other axes have one element."""
+    """Return a node of the positions along an axis. The other axes have length 1."""
     if extent < 0:
         raise ValueError("negative dimensions are not allowed")
     shape = (1,) * axis + (extent,) + (1,) * (ndim - axis - 1)
     return nodes.index(shape, tuple(int(a == axis) for a in range(ndim)), _INT64)
 
 
-def grid(shape: Shape, along: list[Node], dtype: Any, sparse: bool) -> Any:
-    """The coordinates of a grid from those along its axes: apart, or spread over the shape in one array."""
-    wanted = np.dtype(dtype)
+def grid(shape: Shape, coordinates: list[Node], dtype: Any, sparse: bool) -> Any:
+    """Return the coordinates along each axis: a tuple if `sparse`, else an array broadcast to the grid's shape."""
+    dtype = np.dtype(dtype)
     if sparse:
-        return tuple(ufunc_calls.evaluate_if_eager(ufunc_calls.cast(one, wanted)) for one in along)
-    made = empty((len(shape), *shape), wanted)
-    for number, one in enumerate(along):
-        ufunc_calls.assign(made[number], one)
-    return made
+        return tuple(ufunc_calls.evaluate_if_eager(ufunc_calls.cast(node, dtype)) for node in coordinates)
+    full_grid = empty((len(shape), *shape), dtype)
+    for axis, node in enumerate(coordinates):
+        ufunc_calls.assign(full_grid[axis], node)
+    return full_grid
 
 
 class ndenumerate(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
@@ -150,34 +150,35 @@ class ndenumerate(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
 
     def __init__(self, arr: Any) -> None:
         self._array = operand_array(arr)
-        self._places = iter(ndindex(self._array.shape))
+        self._indices = iter(ndindex(self._array.shape))
 
     def __iter__(self) -> Iterator[tuple[tuple[int, ...], DeviceArray]]:
         return self
 
     def __next__(self) -> tuple[tuple[int, ...], DeviceArray]:
-        place = next(self._places)
-        return place, getitem(self._array, place)
+        index = next(self._indices)
+        return index, getitem(self._array, index)
 
 
-# Numbers of elements ------------------------------------------------------------------------------
+# Positions in C order -----------------------------------------------------------------------------
 
 
-def _integers(given: Any, device: Any) -> DeviceArray:
-    if not isinstance(given, DeviceArray | np.ndarray):
-        given = np.asarray(given)
-        if not given.size and given.dtype == float:
+def _integer_array(indices: Any, device: Any) -> DeviceArray:
+    """Convert indices to a device array, or raise NumPy's TypeError if they are no integers."""
+    if not isinstance(indices, DeviceArray | np.ndarray):
+        indices = np.asarray(indices)
+        if not indices.size and indices.dtype == float:
             raise TypeError(
                 "indices must be integral: the provided empty sequence was inferred as float. "
                 "Wrap it with 'np.array(indices, dtype=np.intp)'"
             )
-    if given.dtype.kind not in "biu":
+    if indices.dtype.kind not in "biu":
         raise TypeError("only int indices permitted")
-    return as_array(given, device)
+    return as_array(indices, device)
 
 
-def _counting_order(order: Any) -> str:
-    """C or F, in either case; None is C."""
+def _normalize_order(order: Any) -> str:
+    """Return an ``order`` argument as 'C' or 'F', in upper case. None is 'C'."""
     order = check_order(order)
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
@@ -185,6 +186,7 @@ def _counting_order(order: Any) -> str:
 
 
 def _steps(shape: Shape, order: str) -> Shape:
+    """Return the distance between neighbours along each axis, in positions."""
     return contiguous(shape) if order == "C" else contiguous(shape[::-1])[::-1]
 
 
@@ -221,33 +223,33 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     [[0, 1], [1, 2]]
     """
     extents = as_shape(shape)
-    given = _integers(indices, ufunc_calls.device_of_operands((indices,)))
-    order = _counting_order(order)
-    if given.ndim and not extents:
+    positions = _integer_array(indices, ufunc_calls.device_of_operands((indices,)))
+    order = _normalize_order(order)
+    if positions.ndim and not extents:
         raise ValueError("multiple indices are not supported for 0d arrays")
     steps, size = _steps(extents, order), prod(extents)
     if size > np.iinfo(np.intp).max:
         raise ValueError(
             "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
         )
-    wide: Any = given.astype(_INT64)
-    wrong = (wide < 0) | (wide >= size)
-    if bool(wrong.any()):
-        found = int(wide.reshape(-1)[int(wrong.reshape(-1).argmax())])
-        raise ValueError(f"index {found} is out of bounds for array with size {size}")
+    wide: Any = positions.astype(_INT64)
+    outside = (wide < 0) | (wide >= size)
+    if bool(outside.any()):
+        first = int(wide.reshape(-1)[int(outside.reshape(-1).argmax())])
+        raise ValueError(f"index {first} is out of bounds for array with size {size}")
     outermost = 0 if order == "C" else len(extents) - 1
     return tuple(
-        _along(wide._node, n, step, axis == outermost)
+        _axis_index(wide._node, n, step, axis == outermost)
         for axis, (n, step) in enumerate(zip(extents, steps, strict=True))
     )
 
 
-def _along(number: Node, extent: int, step: int, outermost: bool) -> DeviceArray:
-    """The position along one axis of elements that are in bounds."""
-    found = number if step == 1 else composing.apply_ufunc(np.floor_divide, number, step)
+def _axis_index(position: Node, extent: int, step: int, outermost: bool) -> DeviceArray:
+    """Return the index along an axis of positions that are in bounds."""
+    index = position if step == 1 else composing.apply_ufunc(np.floor_divide, position, step)
     if not outermost:
-        found = composing.apply_ufunc(np.remainder, found, extent)
-    return wrap(ufunc_calls.ascontiguous(found)) if found.memory is not None else ufunc_calls.evaluate_if_eager(found)
+        index = composing.apply_ufunc(np.remainder, index, extent)
+    return wrap(ufunc_calls.ascontiguous(index)) if index.memory is not None else ufunc_calls.evaluate_if_eager(index)
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> DeviceArray:
@@ -286,32 +288,32 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     """
     extents = as_shape(dims, _INVALID_DIMS)
     modes = mode if isinstance(mode, tuple | list) else (mode,) * len(extents)
-    modes = [check_mode(one) for one in modes]
-    steps = _steps(extents, _counting_order(order))
+    modes = [normalize_mode(axis_mode) for axis_mode in modes]
+    steps = _steps(extents, _normalize_order(order))
     size = prod(extents)
-    if size > _MOST:
+    if size > _MAX_SIZE:
         raise ValueError(_INVALID_DIMS)
     if len(multi_index) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
     device = ufunc_calls.device_of_operands(tuple(multi_index))
-    given = [_integers(one, device)._node for one in multi_index]
-    shape = broadcast_shapes([one.shape for one in given])
+    indices = [_integer_array(axis_indices, device)._node for axis_indices in multi_index]
+    shape = broadcast_shapes([node.shape for node in indices])
     if size == 0 and prod(shape) > 0:
         raise ValueError("cannot unravel if shape has zero entries (is empty).")
-    number: Any = 0
-    wrong: Any = None
-    for one, n, step, way in zip(given, extents, steps, modes, strict=True):
-        wide = ufunc_calls.cast(one, _INT64)
-        if way == "raise":
+    position: Any = 0
+    any_outside: Any = None
+    for index, n, step, axis_mode in zip(indices, extents, steps, modes, strict=True):
+        wide = ufunc_calls.cast(index, _INT64)
+        if axis_mode == "raise":
             outside = composing.apply_ufunc(
                 np.logical_or, composing.apply_ufunc(np.less, wide, 0), composing.apply_ufunc(np.greater_equal, wide, n)
             )
-            wrong = outside if wrong is None else composing.apply_ufunc(np.logical_or, wrong, outside)
-        elif way == "wrap":
+            any_outside = outside if any_outside is None else composing.apply_ufunc(np.logical_or, any_outside, outside)
+        elif axis_mode == "wrap":
             wide = composing.apply_ufunc(np.remainder, wide, n)
         else:
             wide = composing.apply_ufunc(np.minimum, composing.apply_ufunc(np.maximum, wide, 0), n - 1)
-        number = composing.apply_ufunc(np.add, composing.apply_ufunc(np.multiply, wide, step), number)
-    if wrong is not None and bool(wrap(wrong).any()):
+        position = composing.apply_ufunc(np.add, composing.apply_ufunc(np.multiply, wide, step), position)
+    if any_outside is not None and bool(wrap(any_outside).any()):
         raise ValueError("invalid entry in coordinates array")
-    return asarray(number, _INT64) if not given else ufunc_calls.evaluate_if_eager(number)
+    return asarray(position, _INT64) if not indices else ufunc_calls.evaluate_if_eager(position)

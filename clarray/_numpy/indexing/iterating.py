@@ -1,4 +1,4 @@
-"""NumPy's iterators over the elements, in host memory."""
+"""Iterate over elements in host memory by NumPy's iterators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_host_memory(value: Any) -> Any:
         if shared and value.size:
             return value.__array__(copy=False)
         copied = asnumpy(value)
-        copied.flags.writeable = shared  # what is written to a copy would be lost
+        copied.flags.writeable = shared  # a write to a copy would not reach the array
         return copied
     return map_sequence(in_host_memory, value)
 

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask: compress, extract, nonzero, place, putmask, delete."""
+"""Select and write elements by a mask: compress, extract, nonzero, place, putmask, delete."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, contiguous
 from clarray._engine.speedups import captured_writes
-from clarray._numpy.indexing.gathering import check_out, cycled, delivered, own_leaf
-from clarray._numpy.indexing.index_arrays import select
+from clarray._numpy.indexing.gathering import as_separate_leaf, check_out, deliver, resize_cyclic
+from clarray._numpy.indexing.index_arrays import flat_selection
 
 __all__ = [
     "argwhere",
@@ -37,14 +37,14 @@ __all__ = [
 _BOOL = np.dtype(bool)
 
 
-def selected(array: DeviceArray, mask: Node) -> DeviceArray:
-    """The elements of an array where a mask of its shape is set: pending, until its size is needed."""
+def select_by_mask(array: DeviceArray, mask: Node) -> DeviceArray:
+    """Return the elements that a mask of the array's shape selects. They stay pending until their number is needed."""
     node = build.compress(array._node, mask, evaluate)
-    # the selection of what the user may change cannot wait
+    # memory that the user may change must be read now
     return ufunc_calls.evaluate_if_eager(node)
 
 
-def _truth(a: Any) -> DeviceArray:
+def _as_mask(a: Any) -> DeviceArray:
     return wrap(ufunc_calls.cast(as_array(a)._node, _BOOL))
 
 
@@ -78,7 +78,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     [10, 30]
     """
     device = ufunc_calls.device_of_operands((condition, a, out))
-    mask = _truth(as_array(condition, device))
+    mask = _as_mask(as_array(condition, device))
     if axis is not None:
         operator.index(axis)  # NumPy objects to the axis before the condition
     if mask.ndim != 1:
@@ -88,20 +88,20 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     if axis is None or not array.ndim:
         array, axis = array.reshape(-1), 0
     extent = array.shape[axis]
-    if mask.size > extent and 0 not in array.shape[:axis]:  # else NumPy comes to no element
-        beyond = mask[extent:]
-        if bool(beyond.any()):
-            first = extent + int(beyond.argmax())
+    if mask.size > extent and 0 not in array.shape[:axis]:  # NumPy checks no mask for a result without elements
+        surplus = mask[extent:]
+        if bool(surplus.any()):
+            first = extent + int(surplus.argmax())
             raise IndexError(f"index {first} is out of bounds for axis {axis} with size {extent}")
         mask = mask[:extent]
     if array.ndim == 1:
-        found = selected(array if mask.size == extent else array[: mask.size], mask._node)
+        compressed = select_by_mask(array if mask.size == extent else array[: mask.size], mask._node)
     else:
-        named = select(view_of(array), positions(mask._node), first=axis, stop=axis + 1)
-        found = wrap(launchers.gather.gather_selection(array._node, named))
+        selection = flat_selection(view_of(array), positions(mask._node), first=axis, stop=axis + 1)
+        compressed = wrap(launchers.gather.gather_selection(array._node, selection))
     if out is not None:
-        check_out(out, found.shape, found.dtype)
-    return delivered(found, out)
+        check_out(out, compressed.shape, compressed.dtype)
+    return deliver(compressed, out)
 
 
 def extract(condition: Any, arr: Any) -> DeviceArray:
@@ -157,20 +157,20 @@ def nonzero(a: Any) -> tuple[DeviceArray, ...]:
     >>> [i.tolist() for i in clarray.nonzero([[0, 5], [7, 0]])]
     [[0, 1], [1, 0]]
     """
-    mask = _truth(a)
+    mask = _as_mask(a)
     if not mask.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     flat = wrap(positions(mask._node))
     if mask.ndim == 1:
         return (flat,)
-    return tuple(_part(flat, axis, mask.shape) for axis in range(mask.ndim))
+    return tuple(_axis_positions(flat, axis, mask.shape) for axis in range(mask.ndim))
 
 
-def _part(flat: DeviceArray, axis: int, shape: Shape) -> DeviceArray:
-    """The positions along one axis of elements counted in C order."""
+def _axis_positions(flat: DeviceArray, axis: int, shape: Shape) -> DeviceArray:
+    """Return the positions along an axis of elements with the given flat indices."""
     step = contiguous(shape)[axis]
-    found = flat // step if step > 1 else flat
-    return found % max(shape[axis], 1) if axis else found  # one array for each axis, where there is nothing too
+    rounded = flat // step if step > 1 else flat
+    return rounded % max(shape[axis], 1) if axis else rounded  # an extent may be 0
 
 
 def flatnonzero(a: Any) -> DeviceArray:
@@ -191,7 +191,7 @@ def flatnonzero(a: Any) -> DeviceArray:
     >>> clarray.flatnonzero([[0, 5], [7, 0]])
     array([1, 2])
     """
-    return wrap(positions(_truth(a)._node))
+    return wrap(positions(_as_mask(a)._node))
 
 
 def argwhere(a: Any) -> DeviceArray:
@@ -213,46 +213,47 @@ def argwhere(a: Any) -> DeviceArray:
     array([[0, 1],
            [1, 0]])
     """
-    mask = _truth(a)
+    mask = _as_mask(a)
     flat = wrap(positions(mask._node))
     if not mask.ndim:
         return wrap(flat._node).reshape((1, flat.size))[:0].T
     device = mask.device
     steps = as_array(np.array(contiguous(mask.shape)).reshape(-1, 1), device)
     extents = as_array(np.array([max(1, n) for n in mask.shape]).reshape(-1, 1), device)
-    found: DeviceArray = flat // steps % extents
-    return found.T
+    indices: DeviceArray = flat // steps % extents
+    return indices.T
 
 
 # Writing ------------------------------------------------------------------------------------------
 
 
-def _target(arr: Any, name: str) -> DeviceArray:
+def _writeable_target(arr: Any, name: str) -> DeviceArray:
     array = check_target(arr, f"argument 1 of {name} must be a clarray array, not {{}}")
     view_of(array)
     array.check_writeable()
     return array
 
 
-def _values(given: Any, array: DeviceArray, write: Callable[..., None]) -> DeviceArray:
-    """Values for NumPy's function `write`, on one axis: arrays are converted only where nothing can be lost.
+def _cast_values(values: Any, array: DeviceArray, write: Callable[..., None]) -> DeviceArray:
+    """Cast values to the array's dtype by the rules of NumPy's function `write`, and flatten them to one axis.
 
-    A 0-d array may stand for one of NumPy's scalars, which is converted by its value.
+    Device arrays need a safe cast. A 0-d array may replace a NumPy scalar, which any cast converts by its value.
     """
-    if isinstance(given, DeviceArray):
-        given = given.astype(array.dtype, casting="safe" if given.ndim else "unsafe", copy=False)
-    elif getattr(given, "dtype", None) != array.dtype:
-        cells = np.empty(np.size(given), array.dtype)
-        write(cells, np.ones(cells.shape, bool), given)  # converts the host's values by its own rules
-        given = cells
-    return as_array(given, array.device).reshape(-1)
+    if isinstance(values, DeviceArray):
+        values = values.astype(array.dtype, casting="safe" if values.ndim else "unsafe", copy=False)
+    elif getattr(values, "dtype", None) != array.dtype:
+        cast_values = np.empty(np.size(values), array.dtype)
+        write(cast_values, np.ones(cast_values.shape, bool), values)
+        values = cast_values
+    return as_array(values, array.device).reshape(-1)
 
 
-def _same_size(array: DeviceArray, mask: Any, name: str) -> DeviceArray:
-    found = _truth(as_array(mask, array.device))
-    if found.size != array.size:
+def _matching_mask(array: DeviceArray, mask: Any, name: str) -> DeviceArray:
+    """Return a mask argument in the shape of the array, or raise the function's ValueError for another size."""
+    device_mask = _as_mask(as_array(mask, array.device))
+    if device_mask.size != array.size:
         raise ValueError(f"{name}: mask and data must be the same size")
-    return found if found.shape == array.shape else found.reshape(array.shape)
+    return device_mask if device_mask.shape == array.shape else device_mask.reshape(array.shape)
 
 
 def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
@@ -283,19 +284,19 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     >>> x
     array([0, 7, 0, 8])
     """
-    array = _target(arr, "place")
-    found = _same_size(array, mask, "place")
-    values = _values(vals, array, np.place)
+    array = _writeable_target(arr, "place")
+    mask = _matching_mask(array, mask, "place")
+    values = _cast_values(vals, array, np.place)
     if not values.size:
-        if bool(found.any()):
+        if bool(mask.any()):
             raise ValueError("Cannot insert from an empty array!")
         return
-    numbers = positions(found._node)
-    if not numbers.size:
+    flat_indices = positions(mask._node)
+    if not flat_indices.size:
         return
-    stored = own_leaf(cycled(values._node, numbers.size), array._node, numbers.shape)
-    named = select(view_of(array), numbers)
-    launchers.gather.scatter_selection(array._node, named, stored, once=True)
+    stored = as_separate_leaf(resize_cyclic(values._node, flat_indices.size), array._node, flat_indices.shape)
+    selection = flat_selection(view_of(array), flat_indices)
+    launchers.gather.scatter_selection(array._node, selection, stored, once=True)
 
 
 @captured_writes
@@ -329,15 +330,15 @@ def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
     >>> x
     array([0, 6, 0, 8])
     """
-    array = _target(a, "putmask")
-    found = _same_size(array, mask, "putmask")
-    given = _values(values, array, np.putmask)
-    if not given.size or not array.size:
+    array = _writeable_target(a, "putmask")
+    mask = _matching_mask(array, mask, "putmask")
+    values = _cast_values(values, array, np.putmask)
+    if not values.size or not array.size:
         return
-    node = cycled(given._node, array.size)
+    node = resize_cyclic(values._node, array.size)
     if node.size == array.size:
         node = wrap(node).reshape(array.shape)._node
-    ufunc_calls.assign(array, node, found._node)
+    ufunc_calls.assign(array, node, mask._node)
 
 
 def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
@@ -375,26 +376,26 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
         array = array.reshape(-1) if array.ndim != 1 else array
         axis = array.ndim - 1
     axis = normalize_axis(axis, array.ndim)
-    obj = _named(obj)
-    kept = _kept(obj, array.shape[axis], axis, device)
-    if kept is None:
+    obj = _normalize_deletion(obj)
+    keep_mask = _keep_mask(obj, array.shape[axis], axis, device)
+    if keep_mask is None:
         return copy(array, "K")
-    made = compress(kept, array, axis)
-    return copy(made, "F") if isinstance(obj, int | slice) and array.flags.fnc else made
+    shortened = compress(keep_mask, array, axis)
+    return copy(shortened, "F") if isinstance(obj, int | slice) and array.flags.fnc else shortened
 
 
-def _named(obj: Any) -> Any:
-    """Convert the argument of `delete`: a single number to an int, anything but a slice to an array."""
+def _normalize_deletion(obj: Any) -> Any:
+    """Convert the argument of `delete`: a single integer to an int, anything else but a slice to an array."""
     if isinstance(obj, int | np.integer | slice) and not isinstance(obj, bool):
         return obj if isinstance(obj, slice) else operator.index(obj)
-    found = obj if isinstance(obj, DeviceArray) else np.asarray(obj)
-    if found.dtype.kind in "iu" and found.size == 1:
-        return int(found.item())
-    return found if found.size or found.dtype == bool or isinstance(obj, DeviceArray) else found.astype(np.intp)
+    array = obj if isinstance(obj, DeviceArray) else np.asarray(obj)
+    if array.dtype.kind in "iu" and array.size == 1:
+        return int(array.item())
+    return array if array.size or array.dtype == bool or isinstance(obj, DeviceArray) else array.astype(np.intp)
 
 
-def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
-    """The mask of what `delete` leaves; None for all of it."""
+def _keep_mask(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
+    """Return the mask of the slices that `delete` keeps. None if it keeps all."""
     if isinstance(obj, DeviceArray | np.ndarray) and obj.dtype == bool:
         if obj.shape != (extent,):
             raise ValueError(
@@ -405,6 +406,6 @@ def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
     if isinstance(obj, slice) and not len(range(*obj.indices(extent))):
         return None
-    kept = ones(extent, _BOOL, device=device)
-    kept[obj] = False
-    return kept
+    keep_mask = ones(extent, _BOOL, device=device)
+    keep_mask[obj] = False
+    return keep_mask

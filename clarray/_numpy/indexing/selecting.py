@@ -1,4 +1,4 @@
-"""Choosing between values element by element: `where`, `choose`, `select`, `clip`, rounding."""
+"""Select values element by element: `where`, `choose`, `select`, `clip`, rounding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import captured, captured_growth
-from clarray._numpy.indexing.gathering import check_is_array, check_mode
+from clarray._numpy.indexing.gathering import check_is_array, normalize_mode
 from clarray._numpy.indexing.masking import nonzero
 
 __all__ = ["around", "choose", "clip", "round", "select", "where"]
@@ -33,25 +33,27 @@ _NO: Any = np._NoValue
 _BOOL = np.dtype(bool)
 
 
-def _wrapped(value: int, dtype: np.dtype) -> Any:
-    """An int that the dtype does not hold, converted as an array is."""
+def _wrap_integer(value: int, dtype: np.dtype) -> Any:
+    """Cast an int out of the dtype's range as an element of an array: it wraps around."""
     return np.asarray(value).astype(dtype)[()]
 
 
-def _as_where(value: int, dtype: np.dtype) -> Any:
-    """The same as NumPy's `where` has it, which refuses it from NumPy 2.5 on."""
+def _wrap_as_where(value: int, dtype: np.dtype) -> Any:
+    """Cast an int out of the dtype's range as NumPy's `where` does, which raises from NumPy 2.5 on."""
     return np.where(True, value, np.empty((), dtype))[()]
 
 
-def _node(value: Any, dtype: np.dtype, device: Device, beyond: Callable[[int, np.dtype], Any] = _wrapped) -> Node:
-    """Make a node of `dtype` of any operand; Python scalars take the dtype as weak ones do."""
+def _operand_node(
+    value: Any, dtype: np.dtype, device: Device, on_overflow: Callable[[int, np.dtype], Any] = _wrap_integer
+) -> Node:
+    """Return an operand as a node of a dtype. Python scalars are weak: `on_overflow` casts an int out of range."""
     if isinstance(value, DeviceArray):
         return ufunc_calls.cast(value._node, dtype)
     if weak_type(value) is not None:
         try:
             return scalar_node(value, dtype)
         except OverflowError:
-            return scalar_node(beyond(value, dtype), dtype)
+            return scalar_node(on_overflow(value, dtype), dtype)
     return ufunc_calls.cast(array_node(value, device), dtype)
 
 
@@ -93,22 +95,22 @@ def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
         return nonzero(condition)
     if x is _NO or y is _NO:
         raise ValueError("either both or neither of x and y should be given")
-    return mark_0d_array(chosen(condition, x, y))
+    return mark_0d_array(lazy_where(condition, x, y))
 
 
-def chosen(condition: Any, x: Any, y: Any) -> DeviceArray:
-    """Take the elements of `x` where the condition is true, those of `y` elsewhere; of numbers a number."""
+def lazy_where(condition: Any, x: Any, y: Any) -> DeviceArray:
+    """Return `where` of three operands, maybe pending. The result of scalars is a scalar."""
     if type(condition) is type(x) is type(y) is DeviceArray:
-        mask, left, right = condition._node, x._node, y._node
-        if mask.dtype is _BOOL and left.dtype is right.dtype:
-            made = build.nary(select_loop(left.dtype), (mask, left, right))
+        mask, x_node, y_node = condition._node, x._node, y._node
+        if mask.dtype is _BOOL and x_node.dtype is y_node.dtype:
+            result = build.nary(select_loop(x_node.dtype), (mask, x_node, y_node))
             if Device.several:
-                device_of(made.inputs)  # raises where they are on two
-            return ufunc_calls.evaluate_if_eager(made)
+                device_of(result.inputs)  # raises for operands on two devices
+            return ufunc_calls.evaluate_if_eager(result)
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
-    mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)
-    args = (mask, _node(x, dtype, device, _as_where), _node(y, dtype, device, _as_where))
+    mask = _operand_node(bool(condition) if weak_type(condition) else condition, _BOOL, device)
+    args = (mask, _operand_node(x, dtype, device, _wrap_as_where), _operand_node(y, dtype, device, _wrap_as_where))
     return ufunc_calls.evaluate_if_eager(build.nary(select_loop(dtype), args))
 
 
@@ -154,20 +156,20 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
         if condition.dtype != _BOOL:
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
     for choice in choicelist:
-        if weak_type(choice) is not None:  # an array by now in NumPy, of a dtype that must fit under 'same_kind'
+        if weak_type(choice) is not None:  # NumPy has converted it to an array, whose dtype must cast by 'same_kind'
             np.copyto(np.empty(1, dtype), np.array([choice]))
     try:
-        found = _node(default, dtype, device)
+        result = _operand_node(default, dtype, device)
     except OverflowError:
         if 0 not in np.broadcast_shapes(*map(np.shape, (*condlist, *choicelist))):
             raise
-        found = _node(0, dtype, device)  # no element takes it
+        result = _operand_node(0, dtype, device)  # the result has no elements
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
-        found = composing.where(condition, _node(choice, dtype, device), found)
-    return mark_0d_array(ufunc_calls.in_order(found, "C"))
+        result = composing.where(condition, _operand_node(choice, dtype, device), result)
+    return mark_0d_array(ufunc_calls.in_order(result, "C"))
 
 
-_MOST_CHOICES = 63
+_MAX_CHOICES = 63
 
 
 @captured(operands=1)
@@ -204,37 +206,37 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     choices = list(choices)
     if not choices:
         raise ValueError("0-length sequence.")
-    if len(choices) > _MOST_CHOICES:
+    if len(choices) > _MAX_CHOICES:
         raise ValueError("Need at least 0 and at most 64 array objects.")
     device = ufunc_calls.device_of_operands((a, *choices, out))
-    given = as_array(a, device)
-    if not np.can_cast(given.dtype, np.intp, "safe"):
-        np.empty(0, given.dtype).astype(np.intp, casting="safe")  # raises
+    indices = as_array(a, device)
+    if not np.can_cast(indices.dtype, np.intp, "safe"):
+        np.empty(0, indices.dtype).astype(np.intp, casting="safe")  # raises
     dtype = np.result_type(*map(_weak_or_dtype, choices))
-    values = [_node(choice, dtype, device) for choice in choices]
-    shape = np.broadcast_shapes(given.shape, *(x.shape for x in values))
+    values = [_operand_node(choice, dtype, device) for choice in choices]
+    shape = np.broadcast_shapes(indices.shape, *(value.shape for value in values))
     if out is not None:
         check_is_array(out)
         if out.shape != shape:
             raise TypeError("choose: invalid shape for output array.")
-    number = _bent(given, len(choices), check_mode(mode))
-    found = values[-1]
-    for at in reversed(range(len(values) - 1)):
-        here = composing.apply_ufunc(np.equal, number, scalar_node(at, number.dtype))
-        found = composing.where(here, values[at], found)
+    index = _bounded_indices(indices, len(choices), normalize_mode(mode))
+    result = values[-1]
+    for position in reversed(range(len(values) - 1)):
+        is_chosen = composing.apply_ufunc(np.equal, index, scalar_node(position, index.dtype))
+        result = composing.where(is_chosen, values[position], result)
     if len(values) == 1:
-        found = ufunc_calls.broadcast(found, shape)
+        result = ufunc_calls.broadcast(result, shape)
     if out is None:
-        made: DeviceArray = ufunc_calls.in_order(found, "C")
-        return made
+        ordered: DeviceArray = ufunc_calls.in_order(result, "C")
+        return ordered
     out.check_writeable("output array is read-only")
-    ufunc_calls.assign(out, found)
+    ufunc_calls.assign(out, result)
     return out
 
 
-def _bent(given: DeviceArray, count: int, mode: str) -> Node:
-    """Numbers of choices as int64, those of none made some by the mode."""
-    wide = ufunc_calls.cast(given._node, np.dtype(np.int64))
+def _bounded_indices(indices: DeviceArray, count: int, mode: str) -> Node:
+    """Cast the indices of choices to int64, and apply the mode to indices out of bounds."""
+    wide = ufunc_calls.cast(indices._node, np.dtype(np.int64))
     if mode == "wrap":
         return composing.apply_ufunc(np.remainder, wide, count)
     if mode == "clip":
@@ -292,7 +294,7 @@ def clip(
     high = a_max if max is None else max
     ufunc_calls.check_keywords(clip_ufunc, kwargs)
     array = operand_array(a)
-    if array.dtype.kind in "iu":  # what no element exceeds is no limit
+    if array.dtype.kind in "iu":  # a limit at the end of the dtype's range has no effect
         info = np.iinfo(array.dtype)
         low = None if type(low) is int and low <= info.min else low
         high = None if type(high) is int and high >= info.max else high
@@ -353,25 +355,25 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     if kind == "b" and decimals == 0 and out is None:
         array = array.astype(np.rint(np.False_).dtype)
     if decimals == 0 or (kind in "iu" and decimals > 0):
-        found = ufunc_calls.call(np.positive if kind in "iu" else np.rint, (array,), **kwargs)
+        rounded = ufunc_calls.call(np.positive if kind in "iu" else np.rint, (array,), **kwargs)
         if kind not in "iuc" or out is not None:
-            return found
-        copied: DeviceArray = ufunc_calls.in_order(found._node, "K", result_view(array._node))
+            return rounded
+        copied: DeviceArray = ufunc_calls.in_order(rounded._node, "K", result_view(array._node))
         return copied
     if kind == "c":
-        made = empty_like(array) if out is None else out
-        made.real = round(array.real, decimals)
-        made.imag = round(array.imag, decimals)
-        return made if made.ndim or out is not None else made[()]
+        rounded = empty_like(array) if out is None else out
+        rounded.real = round(array.real, decimals)
+        rounded.imag = round(array.imag, decimals)
+        return rounded if rounded.ndim or out is not None else rounded[()]
     scale = float(10 ** abs(decimals)) if abs(decimals) <= sys.float_info.max_10_exp else math.inf
-    first, last = (np.multiply, np.true_divide) if decimals > 0 else (np.true_divide, np.multiply)
-    if out is not None or kind == "b":  # each step is rounded to the dtype of what it is written to
-        made = ufunc_calls.call(first, (array, scale), out=empty_like(array) if out is None else out)
-        return ufunc_calls.call(last, (ufunc_calls.call(np.rint, (made,), out=made), scale), out=made)
-    scaled = ufunc_calls.call(np.rint, (ufunc_calls.call(first, (array, scale)),))
-    result = ufunc_calls.cast(ufunc_calls.call(last, (scaled, scale))._node, array.dtype)
-    laid_out: DeviceArray = ufunc_calls.in_order(result, "A", result_view(array._node))
-    return laid_out
+    scale_up, scale_back = (np.multiply, np.true_divide) if decimals > 0 else (np.true_divide, np.multiply)
+    if out is not None or kind == "b":  # each step is rounded to the output's dtype
+        scaled = ufunc_calls.call(scale_up, (array, scale), out=empty_like(array) if out is None else out)
+        return ufunc_calls.call(scale_back, (ufunc_calls.call(np.rint, (scaled,), out=scaled), scale), out=scaled)
+    scaled = ufunc_calls.call(np.rint, (ufunc_calls.call(scale_up, (array, scale)),))
+    result = ufunc_calls.cast(ufunc_calls.call(scale_back, (scaled, scale))._node, array.dtype)
+    ordered: DeviceArray = ufunc_calls.in_order(result, "A", result_view(array._node))
+    return ordered
 
 
 around = round

@@ -1,12 +1,12 @@
 """Read and write elements: ``a[key]`` and ``a[key] = value``.
 
     key  -->  classify  -->  BASIC   a view of the array's memory, or one element
-                             MASK    a selection, whose size is not known yet: its reductions are one masked pass
+                             MASK    a selection of pending size: its reductions are one masked pass
                              ROWS    a gather of the rows that the mask selects
-                             ARRAYS  a gather or a scatter by element numbers
+                             ARRAYS  a gather or a scatter by flat indices
 
-If a key with arrays selects few elements in host memory, NumPy reads or writes them. Keys of integers and slices that
-are in bounds take a shorter path before they are classified.
+If a key with arrays selects few elements in host memory, NumPy reads or writes them. Keys of integers and slices in
+bounds are not classified: `index_plainly` handles them.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from clarray._numpy.indexing import gathering, masking
 
 __all__ = ["copyto"]
 
-_PLAIN = (int, float)
-_NOT_INTO = "could not broadcast input array from shape {} into shape {}"
-# Elements up to which NumPy selects by a whole mask at once; a selection that waits may never be needed, as in sums and
-# writes by the same mask. With 1,000 / 4,000 float32, in us, NumPy and then kernels: x[m] 8 and 12 / 19 and 22,
-# x[m].sum() 11 and 8 / 19 and 8, x[m] = y[m] 17 and 9 / 29 and 15. A number written by a mask is one launch of the
-# core's: 8 and 2 / 12 and 2.
-_SELECTED = 1 << 10
-# What is below overflows in no float dtype.
-_SAFE = 2.0 ** min(row.mantissa for row in DTYPES.values() if row.kind == "f")
+_REAL_NUMBERS = (int, float)
+_BROADCAST_ERROR = "could not broadcast input array from shape {} into shape {}"
+# Maximum number of elements from which NumPy selects by a mask of the array's shape. Larger selections stay pending,
+# since sums and writes by the same mask do not need them. Times of NumPy and kernels in us, with 1,000 / 4,000 float32:
+# x[m] 8 and 12 / 19 and 22, x[m].sum() 11 and 8 / 19 and 8, x[m] = y[m] 17 and 9 / 29 and 15. The native core writes a
+# number by a mask in one launch: 8 and 2 / 12 and 2.
+_MAX_HOST_MASK = 1 << 10
+# Integers of a smaller magnitude overflow in no float dtype.
+_SAFE_IN_FLOATS = 2.0 ** min(row.mantissa for row in DTYPES.values() if row.kind == "f")
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -56,53 +56,55 @@ _SAFE = 2.0 ** min(row.mantissa for row in DTYPES.values() if row.kind == "f")
 
 @accelerated
 def getitem(array: DeviceArray, key: Any) -> Any:
-    """Return ``array[key]``: a view for a basic key, a copy for index arrays and masks, a number for one element.
+    """Return ``array[key]``: a view for a basic key, a copy for index arrays and masks, a scalar for a single element.
 
-    An element of host memory is NumPy's scalar. In other memory, and as ``a[()]`` of no axes, it is an array that
-    answers like one. Libraries for several kinds of arrays write ``a[()]`` for results that they go on computing with.
+    An element in host memory is a NumPy scalar. In other memory, and for ``a[()]`` of a 0-d array, it is a 0-d array
+    with the behaviour of a scalar. Libraries for several kinds of arrays write ``a[()]`` and compute with the result.
     """
     node = array._node
     if node.memory is not None and type(key) is not DeviceArray:
-        found = index_plainly(node.shape, node.strides, node.offset, key)
-        if found is not None:
-            if found[0]:
-                return view_at(array, *found)
-            number = host_element(node, found[2]) if node.shape else None
+        view = index_plainly(node.shape, node.strides, node.offset, key)
+        if view is not None:
+            shape, _, offset = view
+            if shape:
+                return view_at(array, *view)
+            number = host_element(node, offset) if node.shape else None
             if number is not None:
                 return number
-            value = constant_element(node, found[2])
+            value = constant_element(node, offset)
             if value is not None:
                 return wrap(value)
-    return _getitem(array, key)
+    return _read_classified(array, key)
 
 
-def _getitem(array: DeviceArray, key: Any) -> Any:
-    """Read the elements of any other key, or of a pending array."""
-    named = classify(key, array._node.shape)
-    if named.kind is BASIC:
-        view = index(view_of(array), named.items)
-        part = make_view(array, view)
-        if view.shape or not named.is_element:
-            return part
-        by_arrays = DeviceArray in map(type, key if type(key) is tuple else (key,))
-        return _element_value(part, at_hand=bool(array.shape) and not by_arrays)
-    if named.kind is not MASK or array._node.size <= _SELECTED or not isinstance(named.items[0], DeviceArray):
-        few = small_indexing.take_on_host(array, named)
-        if few is not NOT_COMPUTED:
-            return few
-    if named.kind is MASK:
-        return masking.selected(array, _mask_node(array, named))
-    return gathering.pick(array, named)
+def _read_classified(array: DeviceArray, key: Any) -> Any:
+    """Return the elements that a key selects from an array, which may be pending."""
+    classified = classify(key, array._node.shape)
+    if classified.kind is BASIC:
+        view = index(view_of(array), classified.items)
+        view_array = make_view(array, view)
+        if view.shape or not classified.is_element:
+            return view_array
+        has_array_item = DeviceArray in map(type, key if type(key) is tuple else (key,))
+        return _element_value(view_array, as_scalar=bool(array.shape) and not has_array_item)
+    is_device_mask = classified.kind is MASK and isinstance(classified.items[0], DeviceArray)
+    if not is_device_mask or array._node.size <= _MAX_HOST_MASK:
+        selected = small_indexing.take_on_host(array, classified)
+        if selected is not NOT_COMPUTED:
+            return selected
+    if classified.kind is MASK:
+        return masking.select_by_mask(array, _mask_node(array, classified))
+    return gathering.gather(array, classified)
 
 
-def _element_value(element: DeviceArray, at_hand: bool) -> Any:
-    """Return the value of a view of one element, which later writes do not change.
+def _element_value(element: DeviceArray, as_scalar: bool) -> Any:
+    """Return the value of a view of a single element. Later writes do not change it.
 
-    `at_hand` asks for NumPy's scalar if the element is in host memory. It is false for an element of a 0-d array, and
-    for one that a number of clarray's names: libraries compare the array namespaces of the two.
+    With `as_scalar`, an element in host memory is a NumPy scalar. A 0-d array and keys with a clarray integer need an
+    array instead, because libraries compare the array namespaces of array, key and result.
     """
     leaf = evaluate(element._node)
-    number = host_element(leaf, leaf.offset) if at_hand else None
+    number = host_element(leaf, leaf.offset) if as_scalar else None
     if number is not None:
         return number
     value = constant_element(leaf, leaf.offset)
@@ -116,10 +118,10 @@ def _mask_node(array: DeviceArray, key: Key) -> Node:
 
 
 def iterate(array: DeviceArray) -> Iterator[Any]:
-    """Go through the first axis."""
+    """Iterate over the first axis."""
     if not array.ndim:
         raise TypeError("iteration over a 0-d array")
-    return (getitem(array, number) for number in range(len(array)))
+    return (getitem(array, position) for position in range(len(array)))
 
 
 # Writing ------------------------------------------------------------------------------------------
@@ -127,109 +129,112 @@ def iterate(array: DeviceArray) -> Iterator[Any]:
 
 @accelerated
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:
-    """Write a value, converted and broadcast as NumPy does, to the elements of a key, under one hold of the lock."""
-    if type(value) in NUMBERS and _set_plainly(array, key, value):  # in one step, which holds the lock itself
+    """Write a value to the elements of a key. Conversion and broadcasting are NumPy's. The device's lock is held."""
+    if type(value) in NUMBERS and _write_basic_fast(array, key, value):  # holds the lock itself, for a single launch
         return
     if may_run_user_code(value) or may_run_user_code(key):
-        _set(array, key, value)
+        _write(array, key, value)
         return
     with array.device.lock:  # from reading the operands to the launch that stores
-        _set(array, key, value)
+        _write(array, key, value)
 
 
-def _set(array: DeviceArray, key: Any, value: Any) -> None:
-    if type(key) is DeviceArray or type(value) in NUMBERS or not _set_plainly(array, key, value):
-        _setitem(array, key, value)
+def _write(array: DeviceArray, key: Any, value: Any) -> None:
+    if type(key) is DeviceArray or type(value) in NUMBERS or not _write_basic_fast(array, key, value):
+        _write_classified(array, key, value)
 
 
-def _set_plainly(array: DeviceArray, key: Any, value: Any) -> bool:
-    """Write to the elements of a plain key where that takes one launch or less. Return False if nothing was done."""
+def _write_basic_fast(array: DeviceArray, key: Any, value: Any) -> bool:
+    """Write to the view of a key of ints and slices if at most one launch does it. Else return False."""
     node = array._node
     if node.memory is None:
         return False
-    found = index_plainly(node.shape, node.strides, node.offset, key)
-    return found is not None and is_writeable(array) and _put(node, *found, value)
+    view = index_plainly(node.shape, node.strides, node.offset, key)
+    return view is not None and is_writeable(array) and _write_in_one_launch(node, *view, value)
 
 
-def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
-    """Write to elements of a leaf where that needs nothing but a launch, or less; False where nothing has been done."""
+def _write_in_one_launch(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
+    """Write a value to a view of a leaf if no element needs a cast and at most one launch does it. Else return False.
+
+    Python numbers count as of the leaf's dtype if they convert to it without an error or a warning.
+    """
     if type(value) in STRONG:
-        value = _as_pythons(callers.drop_imaginary(value, node.dtype), node.dtype)
+        value = _as_python_scalar(callers.drop_imaginary(value, node.dtype), node.dtype)
     kind = type(value)
     if kind in NUMBERS:
         if not shape:
             return put_element(node, offset, value)
-        number = _number(value, node.dtype)
+        number = _constant_node(value, node.dtype)
         if number is not None:
             write(view_leaf(node, shape, strides, offset), ufunc_calls.full(number, shape))
         return number is not None
     if kind is not DeviceArray:
         return False
-    given = value._node
-    if given.flags & MASKED or given.dtype is not node.dtype or given.shape != shape:
+    source = value._node
+    if source.flags & MASKED or source.dtype is not node.dtype or source.shape != shape:
         return False
-    if given.op is CONST:
-        is_one_device = not Device.several or device_of((node, given)) is not None  # else it raises
-        return is_one_device and put_element(node, offset, given.value)
+    if source.op is CONST:
+        is_one_device = not Device.several or device_of((node, source)) is not None  # raises for two devices
+        return is_one_device and put_element(node, offset, source.value)
     target = view_leaf(node, shape, strides, offset)
-    if given.args:
+    if source.args:
         if target.size:
-            steal_memory(target, given)
+            steal_memory(target, source)
         return True
-    if given.memory is None:
+    if source.memory is None:
         return False
-    if not is_same_memory(given, target):  # else what `a[key] += b` ends with
-        write(target, given)
+    if not is_same_memory(source, target):  # `a[key] += b` assigns the view to itself at last
+        write(target, source)
     return True
 
 
-def _as_pythons(value: np.generic, dtype: np.dtype) -> Any:
-    """A scalar of NumPy's as the number of Python's that is converted to the same element; itself where none is."""
-    given = STRONG[type(value)]
-    alike = given is dtype if dtype.kind in "iu" else dtype.kind == "f" and given.kind in "fiu"
-    return value.item() if alike and value == value else value  # a NaN keeps its bits
+def _as_python_scalar(value: np.generic, dtype: np.dtype) -> Any:
+    """Return a NumPy scalar as the Python number that converts to the same element, or unchanged if none does."""
+    own_dtype = STRONG[type(value)]
+    is_exact = own_dtype is dtype if dtype.kind in "iu" else dtype.kind == "f" and own_dtype.kind in "fiu"
+    return value.item() if is_exact and value == value else value  # a NaN keeps its bits
 
 
-def _number(value: Any, dtype: np.dtype) -> Node | None:
-    """A Python number as a constant; None where NumPy has something to say about its conversion."""
+def _constant_node(value: Any, dtype: np.dtype) -> Node | None:
+    """Return a Python number as a constant. None if NumPy may raise or warn for its conversion."""
     kind = type(value)
     if dtype.kind == "f":
         fits = kind is float or kind is int
-        fits = fits and (-_SAFE < value < _SAFE or (kind is float and dtype.itemsize == 8))
+        fits = fits and (-_SAFE_IN_FLOATS < value < _SAFE_IN_FLOATS or (kind is float and dtype.itemsize == 8))
     else:
         fits = kind is int and dtype.kind in "iu"
     return scalar_node(value, dtype) if fits else None
 
 
-def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
-    """Write any other value, or to the elements of any other key, or to a pending array."""
+def _write_classified(array: DeviceArray, key: Any, value: Any) -> None:
+    """Write any value to the elements of any key of an array, which may be pending."""
     node = array._node
     if node.memory is None:
         evaluate(node)
     array.check_writeable()
-    named = classify(key, node.shape)
-    if named.kind is BASIC:
-        view = index(view_of(array), named.items)
-        if type(value) in NUMBERS and _put(node, *view, value):
+    classified = classify(key, node.shape)
+    if classified.kind is BASIC:
+        view = index(view_of(array), classified.items)
+        if type(value) in NUMBERS and _write_in_one_launch(node, *view, value):
             return
-        if named.is_element:
+        if classified.is_element:
             _check_element(value, array.dtype)
-        _store(make_view(array, view), value)
+        _assign_view(make_view(array, view), value)
         return
-    in_one_launch = native is not None and named.kind is MASK and type(value) in _PLAIN
-    in_one_launch = in_one_launch and isinstance(named.items[0], DeviceArray)
-    if not in_one_launch and small_indexing.put_on_host(array, named, value):
+    in_one_launch = native is not None and classified.kind is MASK and type(value) in _REAL_NUMBERS
+    in_one_launch = in_one_launch and isinstance(classified.items[0], DeviceArray)
+    if not in_one_launch and small_indexing.put_on_host(array, classified, value):
         return
     if is_numpy_scalar(value):
-        value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
-    if named.kind is ARRAYS:
-        gathering.put_at(array, named, _value_node(value, array.dtype, array))
+        value = np.asarray(value)  # NumPy casts it as an array here, but by its value if it sets a single element
+    if classified.kind is ARRAYS:
+        gathering.scatter(array, classified, _value_node(value, array.dtype, array))
     else:
-        _store_masked(array, named, value)
+        _write_masked(array, classified, value)
 
 
 def _check_element(value: Any, dtype: np.dtype) -> None:
-    """Raise what NumPy raises for a value of one axis or more that shall be one element."""
+    """Raise NumPy's error for a value with axes that is assigned to a single element."""
     if isinstance(value, DeviceArray):
         if value.ndim:
             np.zeros((), dtype)[()] = np.broadcast_to(np.zeros((), value.dtype), value.shape)
@@ -237,31 +242,31 @@ def _check_element(value: Any, dtype: np.dtype) -> None:
         np.zeros((), dtype)[()] = value
 
 
-def _store(target: DeviceArray, value: Any) -> None:
+def _assign_view(target: DeviceArray, value: Any) -> None:
     leaf = target._node
     node = _value_node(value, leaf.dtype, target)
     if type(value) in (list, tuple) and len(node.shape) > len(leaf.shape):
         np.zeros(leaf.shape, leaf.dtype)[...] = value  # NumPy refuses it, unlike an array of these axes
     if is_same_memory(node, leaf):
-        return  # what `a[key] += b` ends with, as it does in `_put`
-    node = gathering.fitted(node, leaf.shape, _NOT_INTO)
-    made = ufunc_calls.convert(node, leaf.dtype)
+        return  # `a[key] += b` assigns the view to itself at last, as in `_write_in_one_launch`
+    node = gathering.fit_to_shape(node, leaf.shape, _BROADCAST_ERROR)
+    converted = ufunc_calls.convert(node, leaf.dtype)
     if leaf.size:
         if node.op is not None:
-            # the user holds this node, and the one that is written is used up
-            made = ufunc_calls.broadcast(made, leaf.shape)
-        ufunc_calls.assign(target, made)
+            # a write consumes its node, and the user holds this one
+            converted = ufunc_calls.broadcast(converted, leaf.shape)
+        ufunc_calls.assign(target, converted)
 
 
 def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
-    """Make a node of what is assigned; NumPy converts host scalars and lists."""
+    """Return the node of an assigned value. NumPy converts host scalars and lists."""
     if isinstance(value, DeviceArray):
         return value._node
-    number = _number(value, dtype)
+    number = _constant_node(value, dtype)
     if number is not None:
         return number
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
-        return array_node(np.asarray(value), target.device)  # of a masked array its elements, as NumPy writes them
+        return array_node(np.asarray(value), target.device)  # NumPy writes a masked array's data
     if isinstance(value, np.complexfloating | np.ndarray):
         value = callers.drop_imaginary(value, dtype)
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
@@ -273,70 +278,70 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     return array_node(np.asarray(host, dtype), target.device)
 
 
-def _store_masked(array: DeviceArray, key: Key, value: Any) -> None:
+def _write_masked(array: DeviceArray, key: Key, value: Any) -> None:
     mask = _mask_node(array, key)
     rest = array.shape[len(mask.shape) :]
     node = _value_node(value, array.dtype, array)
-    parts = None if rest else build.selected(node)
-    if parts is not None and build.is_same_value(parts[1], mask):
-        del node, parts  # nobody shall hold them while they are computed
+    selection = None if rest else build.selected(node)
+    if selection is not None and build.is_same_value(selection[1], mask):
+        del node, selection  # a reference would keep the operands alive during the pass
         with array.device.lock:
-            _store_selected(array, mask, value)
+            _write_selection(array, mask, value)
         return
     if node.op is not CONST or key.kind is not MASK:
         if not rest:
-            _check_values(node)
-        if mask.shape != array.shape[: len(mask.shape)] or not gathering.fits(node.shape, rest):
-            gathering.put_at(array, key, node)
+            _check_masked_values(node)
+        if mask.shape != array.shape[: len(mask.shape)] or not gathering.can_assign_shape(node.shape, rest):
+            gathering.scatter(array, key, node)
             return
-        node = gathering.fitted(node, rest)
+        node = gathering.fit_to_shape(node, rest)
     if rest:
         wide = wrap(evaluate(mask))
         mask = wide.reshape(wide.shape + (1,) * len(rest))._node
     ufunc_calls.assign(array, node, mask)
 
 
-def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
-    """``array[mask] = value`` for an array of what the same mask selects: each element has its own value in place.
+def _write_selection(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
+    """Write a pending selection by the same mask. Its elements have their values at the same positions.
 
-    A value that has been grown from what is overwritten, as in ``array[mask] += 1``, is afterwards a selection of what
-    lies there then. So it is not computed before.
+    If the selection reads the array itself, as in ``array[mask] += 1``, it is not computed before the write. It then
+    becomes a selection from the written array.
     """
-    leaf, chosen = array._node, value._node
-    inner, compute = chosen.args[0], chosen.value
+    leaf, selection = array._node, value._node
+    inner, compute = selection.args[0], selection.value
     if (
         inner.dtype is not leaf.dtype
         or mask.shape != leaf.shape
-        or not any(x.memory is leaf.memory for x in chosen.inputs)
+        or not any(operand.memory is leaf.memory for operand in selection.inputs)
         or len(sys._current_frames()) > 1  # another thread could read the value while it has no node of its own
     ):
         ufunc_calls.assign(array, inner, mask)
         return
-    if mask.memory is None and any(x.memory is leaf.memory for x in mask.inputs):
-        evaluate(mask)  # what it was grown from is overwritten
-    made = build.nary(select_loop(leaf.dtype), (mask, _grown_again(inner, {}), leaf))
-    value._node = leaf  # for the moment
-    del inner, chosen
+    if mask.memory is None and any(operand.memory is leaf.memory for operand in mask.inputs):
+        evaluate(mask)  # before its operand is overwritten
+    merged = build.nary(select_loop(leaf.dtype), (mask, _copy_expression(inner, {}), leaf))
+    value._node = leaf  # releases the selection during the write
+    del inner, selection
     try:
-        write(leaf, made)
+        write(leaf, merged)
     except BaseException:
-        value._node = build.compress(made.args[1], mask, compute)
+        value._node = build.compress(merged.args[1], mask, compute)
         raise
     value._node = build.compress(leaf, mask, compute)
 
 
-def _grown_again(node: Node, grown: dict[Node, Node]) -> Node:
-    """Copy an expression, so that one pass computes it; selections read the nodes of the original."""
+def _copy_expression(node: Node, copies: dict[Node, Node]) -> Node:
+    """Copy an elementwise expression, so that a single pass computes it. Selections read nodes of the original."""
     if node.memory is not None or not isinstance(node.op, Loop):
         return node
-    found = grown.get(node)
-    if found is None:
-        found = grown[node] = build.nary(node.op, tuple([_grown_again(arg, grown) for arg in node.args]))
-    return found
+    copied = copies.get(node)
+    if copied is None:
+        copied = copies[node] = build.nary(node.op, tuple([_copy_expression(arg, copies) for arg in node.args]))
+    return copied
 
 
-def _check_values(values: Node) -> None:
-    """Refuse values of several axes for the elements that a mask of all axes selects."""
+def _check_masked_values(values: Node) -> None:
+    """Raise TypeError for values of several axes, which a mask of all axes cannot assign."""
     if len(values.shape) > 1:
         raise TypeError(
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
@@ -344,7 +349,7 @@ def _check_values(values: Node) -> None:
         )
 
 
-# The core calls these for all that it does not read or write by itself.
+# The native core calls these functions for all keys that it does not implement.
 captured_getitem = captured(references["getitem"])
 captured_setitem = captured_writes(references["setitem"])
 
@@ -383,18 +388,18 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     device_array.check_target(dst, "copyto() argument 1 must be a clarray array, not {}")
     mask = None if where is True else ufunc_calls.mask_node(where, dst.device)
     if mask is None and isinstance(src, DeviceArray) and is_same_memory(src._node, dst._node):
-        return  # before NumPy asks whether it may be written
+        return  # NumPy does not check that the target is writeable here
     dst.check_writeable()
     if not isinstance(src, DeviceArray) and not np.ndim(src):
         cell = np.empty((), dst.dtype)
-        np.copyto(cell, src, casting)  # judges the value too
+        np.copyto(cell, src, casting)  # checks the value too
         src = cell
-    given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
-    if not np.can_cast(given, dst.dtype, casting):
-        raise TypeError(f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule '{casting}'")
+    src_dtype = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
+    if not np.can_cast(src_dtype, dst.dtype, casting):
+        raise TypeError(f"Cannot cast array data from {src_dtype!r} to {dst.dtype!r} according to the rule '{casting}'")
     if mask is None:
         dst[...] = src
         return
     view_of(dst)
-    node = gathering.fitted(_value_node(src, dst.dtype, dst), dst.shape, _NOT_INTO)
-    ufunc_calls.assign(dst, node, gathering.fitted(mask, dst.shape, _NOT_INTO))
+    node = gathering.fit_to_shape(_value_node(src, dst.dtype, dst), dst.shape, _BROADCAST_ERROR)
+    ufunc_calls.assign(dst, node, gathering.fit_to_shape(mask, dst.shape, _BROADCAST_ERROR))

@@ -1,4 +1,4 @@
-"""Indices of triangles and of diagonals."""
+"""Make the indices of triangles and diagonals of matrices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clarray._core.creation import ones
 from clarray._core.device_array import DeviceArray
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing import masking
-from clarray._numpy.indexing.diagonals import below, warn_of_no_integer
+from clarray._numpy.indexing.diagonals import lower_triangle_mask, warn_unsafe_integer
 
 __all__ = [
     "tril_indices",
@@ -46,7 +46,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray,
     >>> [i.tolist() for i in clarray.tril_indices(2)]
     [[0, 1, 1], [0, 0, 1]]
     """
-    return masking.nonzero(below((n, n if m is None else m), k))
+    return masking.nonzero(lower_triangle_mask((n, n if m is None else m), k))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
@@ -63,13 +63,13 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray,
     >>> [i.tolist() for i in clarray.triu_indices(2)]
     [[0, 0, 1], [0, 1, 1]]
     """
-    if NUMPY_2_5:  # which takes unsigned integers, and warns of a bool
+    if NUMPY_2_5:  # accepts unsigned integers, and warns for a bool
         try:
             k = operator.index(k)
         except TypeError:
             if not isinstance(k, type(k - 1)):
-                warn_of_no_integer(k)
-    return masking.nonzero(~below((n, n if m is None else m), k - 1))
+                warn_unsafe_integer(k)
+    return masking.nonzero(~lower_triangle_mask((n, n if m is None else m), k - 1))
 
 
 def _matrix(arr: Any) -> Any:

@@ -31,7 +31,7 @@ from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.speedups import captured
 from clarray._engine.writing import overlaps
-from clarray._numpy.indexing.index_arrays import index_selection, out_of_bounds
+from clarray._numpy.indexing.index_arrays import index_selection, raise_out_of_bounds
 
 _INT64 = np.dtype(np.int64)
 _NO_VALUE = np._NoValue
@@ -270,7 +270,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NO_VALUE) -> None:
     try:
         resolved = launchers.gather.resolved(targets)
     except OutOfBounds:
-        out_of_bounds(*key.integer_arrays)
+        raise_out_of_bounds(*key.integer_arrays)
     callers.warn_complex_cast(loop.out_dtype, a.dtype)
     if second is not None:
         _check_broadcast(second, targets.result_shape)

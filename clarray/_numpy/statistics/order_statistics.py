@@ -96,4 +96,4 @@ def interpolate(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
         return b - difference * (1 - t) if t >= 0.5 else a + difference * t
     upper = creation.array(t >= 0.5, device=a.device)
     weight = creation.array(t, device=a.device)
-    return selecting.chosen(upper, b - difference * (1 - weight), a + difference * weight)
+    return selecting.lazy_where(upper, b - difference * (1 - weight), a + difference * weight)

@@ -101,7 +101,7 @@ def _propagate_nan(quantiles: DeviceArray, last: DeviceArray) -> DeviceArray:
         return quantiles
     if not quantiles.ndim and quantiles.dtype != last.dtype and bool(_isnan(last)):
         return last  # NumPy's dtype of a NaN alone
-    return selecting.chosen(_isnan(last), last.astype(quantiles.dtype), quantiles)
+    return selecting.lazy_where(_isnan(last), last.astype(quantiles.dtype), quantiles)
 
 
 def _isnan(a: DeviceArray) -> DeviceArray:
@@ -203,7 +203,7 @@ def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     positions = np.stack((low, high))
     pair = take_from_lines(ordered, positions, axis)
     single = creation.array(low == high, device=a.device)
-    return selecting.chosen(single, pair[0], moments.mean(pair, 0))
+    return selecting.lazy_where(single, pair[0], moments.mean(pair, 0))
 
 
 # Quantiles ----------------------------------------------------------------------------------------
@@ -467,7 +467,7 @@ def _find_weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArra
     last_position: Any = a.shape[axis] - 1
     count = _count_numbers(a, axis) if skip else None
     if count is not None:
-        ordered_weights = selecting.chosen(_isnan(ordered), ordered_weights.dtype.type(0), ordered_weights)
+        ordered_weights = selecting.lazy_where(_isnan(ordered), ordered_weights.dtype.type(0), ordered_weights)
         last_position = creation.array(np.maximum(count - 1, 0), device=a.device)
     running = accumulate(np.add, ordered_weights, axis, _FLOAT64)
     total = shapes.moveaxis(running, axis, 0)[-1:]
@@ -479,7 +479,7 @@ def _find_weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArra
         raise ValueError("Weights included NaN, inf or were all zero.")
     if q.dtype.kind == "f":
         cumulative = cumulative.astype(q.dtype)
-    cumulative = selecting.chosen(cumulative == 0, cumulative.dtype.type(-1), cumulative)
+    cumulative = selecting.lazy_where(cumulative == 0, cumulative.dtype.type(-1), cumulative)
     cumulative.evaluate()
     quantiles = [_weighted_quantile(ordered, cumulative, fraction, axis, last_position) for fraction in q.ravel()]
     last = shapes.moveaxis(ordered, axis, 0)[-1]
