@@ -229,11 +229,11 @@ class _DryRun:
                 node.shape,
                 node.dtype,
                 node.size,
-                node.cost,
-                node.flags,
                 node.sig,
                 node.inputs,
             )
+            copied.cost = node.cost
+            copied.flags = node.flags
         return copied
 
     def _copy_user(self, reader: Any) -> Any:

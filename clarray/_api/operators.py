@@ -101,7 +101,9 @@ def _update_by_ufunc(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
         if manner is not OperandProtocol.CONVERT:
             return _delegate_update(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
-    return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
+    if pending:
+        return ufunc_calls.update_pending(ufunc, array, others)
+    return ufunc_calls.call(ufunc, (array, *others), out=(array,))
 
 
 def _delegate_update(manner: OperandProtocol, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:

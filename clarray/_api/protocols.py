@@ -18,6 +18,7 @@ from clarray._core.host_data import SMALL
 from clarray._core.host_fallback import without_host_fallback
 from clarray._core.operands import OperandProtocol, first_device_array, on_device, operand_protocol, refuse_subclass
 from clarray._core.small_operands import window
+from clarray._core.ufunc_keywords import check_keywords
 from clarray._core.writes import host_outputs, write_to_host
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -113,7 +114,7 @@ def _check_keywords(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> Non
     """Raise TypeError for an unknown keyword. Warn about ``where=`` without ``out=``, as NumPy does since 2.4."""
     if not kwargs or method != "__call__":
         return
-    ufunc_calls.check_keywords(ufunc, kwargs)
+    check_keywords(ufunc, kwargs)
     if _WARNS_OF_UNSET and "out" not in kwargs and kwargs.get("where", True) is not True:
         callers.warn_user(_UNSET, UserWarning)
 

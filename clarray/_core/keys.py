@@ -295,12 +295,12 @@ def as_item(item: Any) -> Any:
         if hasattr(item, "__index__") and not isinstance(item, bool | np.bool_):
             with suppress(TypeError):  # an array of another library has the method whatever its shape
                 return operator.index(item)
-        given = np.asarray(item)
-        if given.size == 0 and isinstance(item, list | tuple):
-            given = given.astype(np.intp)
-        if given.dtype.kind not in "biu":
+        converted = np.asarray(item)
+        if converted.size == 0 and isinstance(item, list | tuple):
+            converted = converted.astype(np.intp)
+        if converted.dtype.kind not in "biu":
             raise IndexError(_INVALID)
-        item = given
+        item = converted
     if item.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return item if item.ndim or item.dtype == _BOOL else operator.index(item)

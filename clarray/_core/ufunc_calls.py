@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,12 +12,13 @@ from clarray._core import callers
 from clarray._core import device_array as arrays
 from clarray._core.host_data import axis_order, device_dtype, new_leaf
 from clarray._core.operands import array_node, scalar_node, weak_type
+from clarray._core.ufunc_keywords import UfuncKeywords
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import has_same_order, result_view
-from clarray._engine.expr.view import View, broadcast_shapes, check_order, ordered_strides
+from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
@@ -57,19 +58,6 @@ def device_of_operands(operands: tuple[Any, ...]) -> Device:
     return device_so_far if device_so_far is not None else current_device()
 
 
-# Keywords of NumPy's ufuncs.
-_CALL_KEYWORDS = frozenset(("out", "where", "casting", "order", "dtype", "subok", "signature", "sig"))
-_PRODUCT_KEYWORDS = _CALL_KEYWORDS - {"where"} | {"axes", "axis", "keepdims"}
-
-
-def check_keywords(ufunc: np.ufunc, names: Iterable[str]) -> None:
-    """Raise NumPy's TypeError for an unknown keyword of a ufunc."""
-    keywords = _CALL_KEYWORDS if ufunc.signature is None else _PRODUCT_KEYWORDS
-    for name in names:
-        if name not in keywords:
-            raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument {name!r}")
-
-
 def host_numbers(operand: Any, *others: Any) -> np.ndarray:
     """Return a small operand that the host needs, such as edges or weights, as an ndarray.
 
@@ -84,39 +72,33 @@ def host_numbers(operand: Any, *others: Any) -> np.ndarray:
     return operand.get()
 
 
-def call(
-    ufunc: np.ufunc,
-    inputs: tuple[Any, ...],
-    *,
-    out: Any = None,
-    where: Any = True,
-    dtype: Any = None,
-    signature: Any = None,
-    sig: Any = None,
-    casting: str = "same_kind",
-    order: str = "K",
-    subok: bool = True,
-    _write: bool = True,
-) -> Any:
-    """Call a ufunc with NumPy's keywords. The results are pending.
+_DEFAULTS = UfuncKeywords()
 
-    With ``_write=False``, the only output is a pending array, and the call replaces its value without a write.
+
+def call(ufunc: np.ufunc, inputs: tuple[Any, ...], **keywords: Any) -> Any:
+    """Call a ufunc with NumPy's keywords, the fields of `UfuncKeywords`. The results are pending.
 
     Returns
     -------
     DeviceArray, tuple of DeviceArray, or NotImplemented
     """
-    order = "K" if order is None else check_order(order)
-    inputs, out = _split_operands(ufunc, inputs, out)
+    return _call(ufunc, inputs, UfuncKeywords(**keywords).normalized() if keywords else _DEFAULTS)
+
+
+def update_pending(ufunc: np.ufunc, array: Any, others: tuple[Any, ...]) -> Any:
+    """Compute ``array op= other`` for a pending array: replace its value without a write."""
+    return _call(ufunc, (array, *others), UfuncKeywords(out=(array,)), write=False)
+
+
+def _call(ufunc: np.ufunc, inputs: tuple[Any, ...], keywords: UfuncKeywords, write: bool = True) -> Any:
+    inputs, out = _split_operands(ufunc, inputs, keywords.out)
     device = device_of_operands((*inputs, *(out if isinstance(out, tuple) else (out,))))
     targets = _targets(ufunc, out)
-    signature = signature if signature is not None else sig
-    options = (dtype, signature, casting, order)
     if not any(t is not None for t in targets):
-        return _compute(ufunc, inputs, targets, device, where, options)
+        return _compute(ufunc, inputs, targets, device, keywords)
     inputs = tuple([_on_device(x, device) for x in inputs])  # a conversion may call other code, so no lock is held
     with device.lock:  # from reading the operands to the launches that store
-        return _compute(ufunc, inputs, targets, device, where, options, _write)
+        return _compute(ufunc, inputs, targets, device, keywords, write)
 
 
 def _on_device(operand: Any, device: Device) -> Any:
@@ -131,12 +113,11 @@ def _compute(
     inputs: tuple[Any, ...],
     targets: tuple[Any, ...],
     device: Device,
-    where: Any,
-    options: tuple[Any, Any, str, str],
+    keywords: UfuncKeywords,
     write: bool = True,
 ) -> Any:
     """Build the results of a call, and write those that have an output."""
-    dtype, signature, casting, order = options
+    _, where, dtype, signature, _, casting, order, _ = keywords
     nodes, types = _operands(inputs, device)
     try:
         in_dtypes, out_dtypes = resolve(ufunc, types, dtype, signature, casting)
@@ -357,7 +338,9 @@ def full(constant: Node, shape: tuple[int, ...]) -> Node:
     size = 1
     for extent in shape:
         size *= extent
-    return Node(loop, node.args, shape, constant.dtype, size, 2, 0, node.sig, node.inputs)
+    broadcast_node = Node(loop, node.args, shape, constant.dtype, size, node.sig, node.inputs)
+    broadcast_node.cost = 2
+    return broadcast_node
 
 
 def cast(node: Node, dtype: np.dtype) -> Node:

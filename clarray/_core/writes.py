@@ -30,7 +30,7 @@ __all__ = ["host_outputs", "with_device_lock", "write_to_host"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def with_device_lock(name: str) -> Callable[[Function], Function]:
+def with_device_lock(name: str, position: int | None = None) -> Callable[[Function], Function]:
     """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
 
     It also holds the lock if the first argument is a pending selection, because the call may read its source.
@@ -39,14 +39,16 @@ def with_device_lock(name: str) -> Callable[[Function], Function]:
     ----------
     name : str
         Name of the argument that the call writes to. See `hold_for`.
+    position : int, optional
+        Index of this argument among positional ones. By default, the function's signature has the name.
     """
 
     def decorate(function: Function) -> Function:
-        position = [*signature(function).parameters].index(name)
+        index = [*signature(function).parameters].index(name) if position is None else position
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            target = kwargs.get(name) if name in kwargs or len(args) <= position else args[position]
+            target = kwargs.get(name) if name in kwargs or len(args) <= index else args[index]
             if type(target) is tuple and len(target) == 1:
                 (target,) = target
             if target is None and args and _is_selection(args[0]):

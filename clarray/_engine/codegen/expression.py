@@ -270,8 +270,5 @@ def converted(value: Node, dtype: np.dtype) -> Node:
         value.shape,
         dtype,
         value.size,
-        0,
-        0,
-        0,
-        value.inputs or (value,),
+        inputs=value.inputs or (value,),
     )

@@ -56,7 +56,7 @@ class _BitsRewriter:
             return node
         leaf = self._leaves.get(id(node))
         if leaf is None:
-            leaf = self._leaves[id(node)] = Node(None, (), node.shape, bits_dtype(node.dtype), node.size, 0, 0, 0, ())
+            leaf = self._leaves[id(node)] = Node(None, (), node.shape, bits_dtype(node.dtype), node.size)
         return leaf
 
     def bits(self, node: Node) -> Node:
@@ -101,4 +101,4 @@ def _to_bits(node: Node, dtype: np.dtype) -> Node:
 
 
 def _node_like(loop: object, args: tuple[Node, ...], like: Node, dtype: np.dtype) -> Node:
-    return Node(loop, args, like.shape, dtype, like.size, 0, 0, 0, ())
+    return Node(loop, args, like.shape, dtype, like.size)

@@ -50,7 +50,9 @@ def unary(loop: Any, a: Node) -> Node:
     sig = _map_signatures.get(key)
     if sig is None:
         sig = _map_signatures[key] = intern_structure(key)
-    node = Node(loop, (a,), a.shape, loop.out_dtype, a.size, a.cost + 1, a.flags, sig, a.inputs or (a,))
+    node = Node(loop, (a,), a.shape, loop.out_dtype, a.size, sig, a.inputs or (a,))
+    node.cost = a.cost + 1
+    node.flags = a.flags
     readers.append(ref(node))
     count = len(readers)
     if a.readers is not readers:
@@ -284,7 +286,9 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
     for a in args:
         inputs += a.inputs or (a,)
         cost += a.cost
-    node = Node(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
+    node = Node(op, args, shape, dtype, math.prod(shape), intern_structure(key), inputs)
+    node.cost = cost
+    node.flags = flags
     _register(node)
     for a, readers in zip(args, readers_before, strict=True):
         if a.readers is not readers:
@@ -399,11 +403,11 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
             shape,
             op.out_dtype,
             math.prod(shape),
-            a.cost + 1,
-            (a.flags | REDUCES) & ~MASKED,
             intern_structure((-2, op.code, a.sig)),
             a.inputs or args,
         )
+        node.cost = a.cost + 1
+        node.flags = (a.flags | REDUCES) & ~MASKED
         _register(node)
         if a.readers is not readers_before:
             rebuild(node)

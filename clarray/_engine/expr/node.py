@@ -157,18 +157,17 @@ class Node:
         shape: Shape,
         dtype: np.dtype,
         size: int,
-        cost: int,
-        flags: int,
-        sig: int,
-        inputs: tuple[Node, ...],
+        sig: int = 0,
+        inputs: tuple[Node, ...] = (),
     ) -> None:
+        """Make a node without cost and flags, which the caller sets before other threads may see the node."""
         self.op = op
         self.args = args
         self.shape = shape
         self.dtype = dtype
         self.size = size
-        self.cost = cost
-        self.flags = flags
+        self.cost = 0
+        self.flags = 0
         self.sig = sig
         self.inputs = inputs
         self.readers = []
@@ -263,7 +262,7 @@ def leaf_signature(dtype: np.dtype) -> int:
 
 def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dtype) -> Node:
     """Return a strided view of memory, with strides and offset in elements."""
-    node = Node(None, (), shape, dtype, math.prod(shape), 0, 0, 0, ())
+    node = Node(None, (), shape, dtype, math.prod(shape))
     node.become_leaf(memory, offset, strides, is_contiguous(shape, strides))
     return node
 
@@ -399,7 +398,8 @@ def host_scalar(value: Any, dtype: np.dtype, device: Any) -> Node:
 def index(shape: Shape, strides: Shape, dtype: np.dtype, offset: int = 0) -> Node:
     """Return a node of value ``offset + sum(position * strides)`` at each position: an arange without memory."""
     sig = intern_structure(("index", dtype.char))
-    node = Node(INDEX, (), shape, dtype, math.prod(shape), 1, 0, sig, ())
+    node = Node(INDEX, (), shape, dtype, math.prod(shape), sig)
+    node.cost = 1
     node.strides = strides
     node.offset = offset
     return node

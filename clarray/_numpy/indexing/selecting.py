@@ -15,6 +15,7 @@ from clarray._core.creation import as_array, operand_array
 from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
+from clarray._core.ufunc_keywords import check_keywords
 from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
@@ -292,7 +293,7 @@ def clip(
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low = a_min if min is None else min
     high = a_max if max is None else max
-    ufunc_calls.check_keywords(clip_ufunc, kwargs)
+    check_keywords(clip_ufunc, kwargs)
     array = operand_array(a)
     if array.dtype.kind in "iu":  # a limit at the end of the dtype's range has no effect
         info = np.iinfo(array.dtype)

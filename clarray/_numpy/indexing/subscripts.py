@@ -150,10 +150,10 @@ def _write_basic_fast(array: DeviceArray, key: Any, value: Any) -> bool:
     if node.memory is None:
         return False
     view = index_plainly(node.shape, node.strides, node.offset, key)
-    return view is not None and is_writeable(array) and _write_in_one_launch(node, *view, value)
+    return view is not None and is_writeable(array) and _try_write_view(node, *view, value)
 
 
-def _write_in_one_launch(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
+def _try_write_view(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
     """Write a value to a view of a leaf if no element needs a cast and at most one launch does it. Else return False.
 
     Python numbers count as of the leaf's dtype if they convert to it without an error or a warning.
@@ -215,7 +215,7 @@ def _write_classified(array: DeviceArray, key: Any, value: Any) -> None:
     classified = classify(key, node.shape)
     if classified.kind is BASIC:
         view = index(view_of(array), classified.items)
-        if type(value) in NUMBERS and _write_in_one_launch(node, *view, value):
+        if type(value) in NUMBERS and _try_write_view(node, *view, value):
             return
         if classified.is_element:
             _check_element(value, array.dtype)
@@ -248,7 +248,7 @@ def _assign_view(target: DeviceArray, value: Any) -> None:
     if type(value) in (list, tuple) and len(node.shape) > len(leaf.shape):
         np.zeros(leaf.shape, leaf.dtype)[...] = value  # NumPy refuses it, unlike an array of these axes
     if is_same_memory(node, leaf):
-        return  # `a[key] += b` assigns the view to itself at last, as in `_write_in_one_launch`
+        return  # `a[key] += b` assigns the view to itself at last, as in `_try_write_view`
     node = gathering.fit_to_shape(node, leaf.shape, _BROADCAST_ERROR)
     converted = ufunc_calls.convert(node, leaf.dtype)
     if leaf.size:

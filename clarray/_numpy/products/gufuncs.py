@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -17,6 +16,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.operands import on_device
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, in_operand_order
+from clarray._core.ufunc_keywords import ProductKeywords
 from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.overlap import k_order_strides
@@ -24,7 +24,6 @@ from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import View, can_broadcast, check_order
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.speedups import captured
-from clarray._engine.values import dataclass
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import Term, conjugate, contract
 from clarray._numpy.products.vectors import vector_product
@@ -44,18 +43,7 @@ generalized: dict[np.ufunc, tuple[str, str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Options:
-    """The keywords of a call that do not choose its dtype."""
-
-    out: DeviceArray | None = None
-    axes: Any = None
-    axis: Any = None
-    keepdims: bool = False
-    order: str = "K"
-
-
-_NO_OPTIONS = _Options()
+_DEFAULTS = ProductKeywords()
 
 
 class _ShapeMismatch(Exception):
@@ -63,22 +51,8 @@ class _ShapeMismatch(Exception):
 
 
 @with_device_lock("out")
-def call(
-    ufunc: np.ufunc,
-    inputs: tuple[Any, ...],
-    *,
-    out: Any = None,
-    axes: Any = None,
-    axis: Any = None,
-    keepdims: bool = False,
-    dtype: Any = None,
-    signature: Any = None,
-    sig: Any = None,
-    casting: str = "same_kind",
-    order: str = "K",
-    subok: bool = True,
-) -> Any:
-    """Call a ufunc of `generalized` with NumPy's keywords.
+def call(ufunc: np.ufunc, inputs: tuple[Any, ...], *, out: Any = None, **keywords: Any) -> Any:
+    """Call a ufunc of `generalized` with NumPy's keywords, the fields of `ProductKeywords`.
 
     Returns
     -------
@@ -89,26 +63,39 @@ def call(
     ValueError
         The shapes do not fit. The message is NumPy's.
     """
-    if ufunc is np.matmul and len(inputs) == 2 and out is axes is dtype is signature is sig is None and not keepdims:
+    options = ProductKeywords(out, **keywords) if keywords else _DEFAULTS
+    if len(inputs) == 2 and out is None and _is_plain_matmul(ufunc, options):
         inputs = _move_operands(*inputs)
         short = vector_product(*inputs)
         if short is not None:
             return short
         if (
-            axis is None
-            and casting == "same_kind"
-            and order == "K"
+            options.axis is None
+            and options.casting == "same_kind"
+            and options.order == "K"
             and type(inputs[0]) is type(inputs[1]) is DeviceArray
         ):
             return product(*inputs)
     out = _find_output(ufunc, inputs, out)
+    options = options._replace(
+        out=out, signature=options.sig if options.signature is None else options.signature, sig=None
+    )
     if any(x is None or isinstance(x, _SCALAR_TYPES) for x in inputs[:2]):
-        _raise_numpy_error(ufunc, inputs[0], inputs[1], _Options(out=out), dtype=dtype, casting=casting)
+        _raise_numpy_error(
+            ufunc, inputs[0], inputs[1], ProductKeywords(out=out, dtype=options.dtype, casting=options.casting)
+        )
     device = device_of_operands((*inputs, out))
     a, b = as_array(inputs[0], device), as_array(inputs[1], device)
-    order = "K" if order is None else check_order(order)
-    options = _Options(out, axes, axis, keepdims, order)
-    return _resolved_call(ufunc, a, b, dtype, signature if signature is not None else sig, casting, options)
+    order = "K" if options.order is None else check_order(options.order)
+    return _resolved_call(ufunc, a, b, options if order == options.order else options._replace(order=order))
+
+
+def _is_plain_matmul(ufunc: np.ufunc, keywords: ProductKeywords) -> bool:
+    """Return whether a call without output is `matmul` in the dtype that NumPy chooses, with its default axes."""
+    return ufunc is np.matmul and (
+        keywords is _DEFAULTS
+        or (keywords.axes is keywords.dtype is keywords.signature is keywords.sig is None and not keywords.keepdims)
+    )
 
 
 def _move_operands(a: Any, b: Any) -> tuple[Any, Any]:
@@ -133,7 +120,7 @@ def count_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
 def _product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     """Return ``a @ b`` of arrays that `vector_product` does not multiply."""
     device_of_operands((a, b))  # raises for arrays on two devices
-    return _resolved_call(np.matmul, a, b, None, None, "same_kind", _NO_OPTIONS)
+    return _resolved_call(np.matmul, a, b, _DEFAULTS)
 
 
 _small_product = small_call(_product, Rule(np.matmul, "integers", count_products))
@@ -159,41 +146,27 @@ def _find_output(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> DeviceAr
     return target
 
 
-def _resolved_call(
-    ufunc: np.ufunc,
-    a: DeviceArray,
-    b: DeviceArray,
-    dtype: Any,
-    signature: Any,
-    casting: str,
-    options: _Options,
-) -> DeviceArray:
+def _resolved_call(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, keywords: ProductKeywords) -> DeviceArray:
     """Return the product of two arrays on one device in the dtype that NumPy chooses."""
+    dtype, signature, casting = keywords.dtype, keywords.signature, keywords.casting
     in_dtypes, out_dtypes = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
     for operand, in_dtype in zip((a, b), in_dtypes, strict=True):
         callers.warn_complex_cast(operand.dtype, in_dtype)
     out_dtype = device_dtype(out_dtypes[0], a.device)
     try:
-        return _call(ufunc, a, b, out_dtype, casting, options)
+        return _call(ufunc, a, b, out_dtype, keywords)
     except _ShapeMismatch:
-        _raise_numpy_error(ufunc, a, b, options)
+        _raise_numpy_error(ufunc, a, b, keywords)
         raise ValueError(f"{ufunc.__name__}: operands of shapes {a.shape} and {b.shape} do not fit") from None
 
 
-def _call(
-    ufunc: np.ufunc,
-    a: DeviceArray,
-    b: DeviceArray,
-    dtype: np.dtype,
-    casting: Any,
-    options: _Options,
-) -> DeviceArray:
-    out, keepdims = options.out, options.keepdims
+def _call(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, dtype: np.dtype, keywords: ProductKeywords) -> DeviceArray:
+    out, keepdims = keywords.out, keywords.keepdims
     operands = (a._node, b._node)
-    positions = None if options.axes is None else tuple(map(_as_axes, _as_axes_list(options.axes)))
-    axis = None if options.axis is None else axis_number(options.axis)
+    positions = None if keywords.axes is None else tuple(map(_as_axes, _as_axes_list(keywords.axes)))
+    axis = None if keywords.axis is None else axis_number(keywords.axis)
     plan = _plan(ufunc, a.shape, b.shape, positions, axis, bool(keepdims))
-    target = None if out is None else _check_output(out, plan, dtype, casting, ufunc)
+    target = None if out is None else _check_output(out, plan, dtype, keywords.casting, ufunc)
     if plan.a_broadcast:
         a = shapes.squeeze(a, plan.a_broadcast)
     if plan.b_broadcast:
@@ -205,8 +178,8 @@ def _call(
     result = contract(*terms, plan.labels, dtype, None if keepdims else target, like)
     if keepdims:
         result = result.reshape(plan.shape)
-    if out is None and options.order != "K":
-        return cast(DeviceArray, in_operand_order(result._node, options.order, operands))
+    if out is None and keywords.order != "K":
+        return cast(DeviceArray, in_operand_order(result._node, keywords.order, operands))
     if out is None or result is out:
         return result
     if result.ndim > out.ndim:
@@ -393,10 +366,9 @@ def _check_output(
     return None
 
 
-def _raise_numpy_error(ufunc: np.ufunc, a: Any, b: Any, options: _Options, **more: Any) -> None:
+def _raise_numpy_error(ufunc: np.ufunc, a: Any, b: Any, keywords: ProductKeywords) -> None:
     """Call NumPy's function on zeros of the operands' shapes for its error."""
-    keywords = {field.name: getattr(options, field.name) for field in fields(options)} | more
-    kwargs = {name: keyword for name, keyword in keywords.items() if keyword is not None and keyword is not False}
+    kwargs = {name: value for name, value in keywords._asdict().items() if value is not None and value is not False}
     if "out" in kwargs:
         kwargs["out"] = np.empty(kwargs["out"].shape, kwargs["out"].dtype)
     ufunc(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -172,23 +172,25 @@ def _choose_monoid(ufunc: np.ufunc, dtype: np.dtype, requested: Any, out_dtype: 
     return monoid
 
 
+class ReduceArguments(NamedTuple):
+    """The arguments of `numpy.ufunc.reduce` after the array, with NumPy's names and defaults."""
+
+    axis: Any = 0
+    dtype: Any = None
+    out: Any = None
+    keepdims: Any = False
+    initial: Any = _NO_VALUE
+    where: Any = True
+
+
 @accelerated
 @captured_growth(operands=2)
-@with_device_lock("out")
-def ufunc_reduce(
-    ufunc: np.ufunc,
-    array: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = _NO_VALUE,
-    where: Any = True,
-) -> DeviceArray:
-    """Reduce an array by a ufunc, with the keywords and rules of `numpy.ufunc.reduce`."""
+@with_device_lock("out", position=2 + ReduceArguments._fields.index("out"))
+def ufunc_reduce(ufunc: np.ufunc, array: Any, *arguments: Any, **keywords: Any) -> DeviceArray:
+    """Reduce an array by a ufunc, with the rules of `numpy.ufunc.reduce` and its further arguments."""
     node = operand_node(array)
-    whole = axis is None and where is True and initial is _NO_VALUE and out is None and keepdims is False
-    if whole and dtype is None:  # the most frequent call
+    options = ReduceArguments(*arguments, **keywords)
+    if _reduces_all(options):  # the most frequent call
         compressed = build.selected(node)
         values = node if compressed is None else compressed[0]
         if values.size and values.shape and (compressed is None or ufunc.identity is not None):
@@ -196,13 +198,18 @@ def ufunc_reduce(
             if op is not None:
                 return ufunc_calls.evaluate_if_eager(build.reduction(op, compressed or (node,), ()))
     try:
-        monoid = _call_monoid(ufunc, node, dtype, out)
-        call = _read_call(ufunc, monoid, node, axis, keepdims, initial, where)
+        monoid = _call_monoid(ufunc, node, options.dtype, options.out)
+        call = _read_call(ufunc, monoid, node, options)
     except HostOnly:  # a fallback around the methods would cost 5 % of ``x.sum()``
-        arguments = (array, axis, dtype, out, keepdims, initial, where)
-        host_result: DeviceArray = by_numpy(ufunc.reduce, arguments, {}, f"numpy.{ufunc.__name__}.reduce")
+        host_result: DeviceArray = by_numpy(ufunc.reduce, (array, *options), {}, f"numpy.{ufunc.__name__}.reduce")
         return host_result
-    return write_result(_build_node(call), out)
+    return write_result(_build_node(call), options.out)
+
+
+def _reduces_all(arguments: ReduceArguments) -> bool:
+    """Return whether a call reduces all elements over all axes, without any other argument."""
+    axis, dtype, out, keepdims, initial, where = arguments
+    return axis is dtype is out is None and keepdims is False and initial is _NO_VALUE and where is True
 
 
 _plain: dict[tuple[np.ufunc, np.dtype, int, int | None, bool], Reduction | None] = {}
@@ -275,10 +282,9 @@ def _call_monoid(ufunc: np.ufunc, node: Node, dtype: Any, out: Any) -> Monoid:
     return monoid
 
 
-def _read_call(
-    ufunc: np.ufunc, monoid: Monoid, array: Node, axis: Any, keepdims: Any, initial: Any, where: Any
-) -> _Call:
+def _read_call(ufunc: np.ufunc, monoid: Monoid, array: Node, arguments: ReduceArguments) -> _Call:
     """Check the arguments of a call, in the order in which NumPy raises errors."""
+    axis, _, _, keepdims, initial, where = arguments
     # The order of the selected elements matters: the first one of a power is its base, and a complex extremum is the
     # first NaN. A selection has them in C order.
     if ufunc is np.power or (ufunc in _EXTREMA and array.dtype.kind == "c"):

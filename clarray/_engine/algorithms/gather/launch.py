@@ -481,8 +481,6 @@ def _as_int64(numbers: Node) -> Node:
         numbers.shape,
         _INT64,
         numbers.size,
-        0,
-        0,
         intern_structure((loop.code, numbers.sig)),
         numbers.inputs or (numbers,),
     )

@@ -138,7 +138,7 @@ def _numpy_steps(value: Node, steps: Steps) -> Node:
         (np.multiply, steps.bins),
     ):
         loop = find_loop(ufunc, (dtype, dtype), (dtype,))
-        found = Node(loop, (found, constant), value.shape, dtype, value.size, 0, 0, 0, ())
+        found = Node(loop, (found, constant), value.shape, dtype, value.size)
     return found
 
 

@@ -38,12 +38,12 @@ def scatter_source(
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     inputs.operands = [replace(o, step="0") for o in inputs.operands]
-    current = Node(None, (), (), dtype, 1, 0, 0, 0, ())
+    current = Node(None, (), (), dtype, 1)
     inputs.slots[id(current)] = "y"
     inputs.types.append(("y", dtype, False))
     args = (current,) if value is None else (current, value)
-    applied = Node(loop, args, (), loop.out_dtype, 1, 0, 0, 0, ())
-    updated = Node(cast_loop(dtype), (applied,), (), dtype, 1, 0, 0, 0, ())
+    applied = Node(loop, args, (), loop.out_dtype, 1)
+    updated = Node(cast_loop(dtype), (applied,), (), dtype, 1)
     call = Call("value", updated, inputs)
     target = operand("y", dtype, "zero", dialect)
     names = [o.name for o in inputs.operands]

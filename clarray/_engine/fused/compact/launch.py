@@ -270,8 +270,6 @@ def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
         shape,
         root.dtype,
         packed.size,
-        0,
-        0,
         root.sig,
         root.inputs or (root,),
     )

@@ -24,7 +24,7 @@ def state_entry(value: Node, monoid: Monoid) -> Node:
     wide = monoid.accumulated_dtype
     if monoid.algebra == "widened" and is_product(value):
         loop = find_loop(np.multiply, (wide, wide), (wide,))
-        return Node(loop, value.args, value.shape, wide, value.size, 0, 0, 0, value.inputs or value.args)
+        return Node(loop, value.args, value.shape, wide, value.size, inputs=value.inputs or value.args)
     return converted(value, wide)
 
 
