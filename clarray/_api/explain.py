@@ -11,7 +11,7 @@ from weakref import ref
 from clarray._api.explanation import Box, Explanation
 from clarray._core.device_array import DeviceArray
 from clarray._engine.evaluate import device_of, kernel_cache_of, prepare
-from clarray._engine.expr.build import NonConsumingRef, pass_on, selected
+from clarray._engine.expr.build import NonConsumingRef, notify_users, selected
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
@@ -251,7 +251,7 @@ class _DryRun:
         assert out.memory is not None
         readers = node.readers
         node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
-        pass_on(readers, out.memory)
+        notify_users(readers, out.memory)
 
     def _allocate(self, nbytes: int) -> Any:
         return _PlannedMemory(self._state.device, nbytes)

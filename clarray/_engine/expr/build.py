@@ -119,7 +119,7 @@ def rebuild(node: Node) -> None:
     """Refresh and register a new node after another thread has evaluated one of its operands."""
     with graph_lock:
         if node.memory is None:  # else a write to the operand has evaluated it already
-            regrow(node)
+            refresh_metadata(node)
             _register(node)
 
 
@@ -188,21 +188,21 @@ def _mark_shared(child: Node) -> None:
                 pending.append(node)
 
 
-@accelerated
-def pass_on(readers: list, memory: Any) -> None:
-    """Make the readers of a node that became memory read that memory."""
+@accelerated(native_name="pass_on")
+def notify_users(readers: list, memory: Any) -> None:
+    """Register the readers of a node that became memory as readers of that memory, and refresh their metadata."""
     with graph_lock:
         memory.readers.extend(r for r in list(readers) if r() is not None)
-        _regrow_all(readers)
+        _refresh_users(readers)
 
 
-def _regrow_all(readers: list) -> None:
-    regrown: dict[int, Node] = {}
-    # Another thread may grow a node from a reader before that reader is regrown, so search again.
-    while new := [n for n in reversed(live_readers(readers)) if id(n) not in regrown]:
+def _refresh_users(readers: list) -> None:
+    refreshed: dict[int, Node] = {}
+    # Another thread may build a node from a reader before that reader is refreshed, so search again.
+    while new := [n for n in reversed(live_readers(readers)) if id(n) not in refreshed]:
         for node in new:  # operands before their users
-            regrow(node)
-            regrown[id(node)] = node
+            refresh_metadata(node)
+            refreshed[id(node)] = node
 
 
 def _complete(step: Callable[..., None], *args: Any) -> None:
@@ -223,7 +223,7 @@ def _become_memory(node: Node, readers: list, memory: Any, strides: Shape, conti
     with graph_lock:  # the thread that grew it may be about to rebuild it
         node.become_leaf(memory, 0, strides, contiguous)
     if readers and node.memory is memory:  # else a re-entrant call has evaluated it, and passed that on
-        pass_on(readers, memory)
+        notify_users(readers, memory)
 
 
 def become_selected(node: Selection, memory: Any, count: int) -> None:
@@ -236,7 +236,7 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
         if isinstance(node, Selection):
             node.become_selected(memory, count)
     if readers and node.memory is memory:
-        pass_on(readers, memory)
+        notify_users(readers, memory)
 
 
 def replace_with_copy(node: Node, leaf: Node) -> None:
@@ -255,7 +255,7 @@ def replace_with_copy(node: Node, leaf: Node) -> None:
         node.readers = list(readers)  # a thread that grows a node from this one rebuilds it
         if readers:
             for reader in reversed(live_readers(readers)):
-                regrow(reader)
+                refresh_metadata(reader)
 
 
 # Other operations --------------------------------------------------------------------------------
@@ -418,8 +418,8 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     return _node(op, args, shape, op.out_dtype, flags & ~MASKED, (-2, op.code, *(a.sig for a in args)))
 
 
-@accelerated
-def regrow(node: Node) -> None:
+@accelerated(native_name="regrow")
+def refresh_metadata(node: Node) -> None:
     """Refresh the structure, inputs, cost and flags of a pending node after some of its operands became memory."""
     flags = 0
     key: tuple[Any, ...]
@@ -470,10 +470,10 @@ __all__ = [
     "is_same_value",
     "live_readers",
     "nary",
-    "pass_on",
+    "notify_users",
     "prune",
     "reduction",
-    "regrow",
+    "refresh_metadata",
     "selected",
     "select_by_same_mask",
     "unary",

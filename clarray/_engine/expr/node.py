@@ -179,7 +179,7 @@ class Node:
         return f"<Node {kind} {self.dtype} {shape}>"
 
     def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
-        """Turn a node without readers into a leaf; `build.pass_on` refreshes readers."""
+        """Turn a node without readers into a leaf; `build.notify_users` refreshes readers."""
         signature = leaf_signature(self.dtype)  # before any change: an interrupt may come at a call
         args, inputs = self.args, self.inputs  # dropped last: that may run Python
         if self.memory is not None:  # a re-entrant call has computed it

@@ -194,6 +194,7 @@ def test_the_common_statements_are_the_cores() -> None:
         *("computed_number", "regrow", "write", "plan_elementwise", "plan_reduction", "capture_call"),
     )
     functions = {name: references.get(name) or getattr(interface, name) for name in names}
+    functions["regrow"] = references["refresh_metadata"]
 
     def statements() -> None:
         nonlocal x
@@ -395,14 +396,14 @@ def test_an_interrupt_leaves_no_reader_behind() -> None:
         (x * 3).evaluate()
     y = x * 3
     z = y[x > 0]  # whose structure Python renews
-    regrow = references["regrow"]
+    refresh_metadata = references["refresh_metadata"]
     calls: list[Any] = []
 
     def interrupted(*given: Any) -> Any:
         calls.append(given)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return regrow(*given)
+        return refresh_metadata(*given)
 
     speedups.native.bind(NativeInterface(regrow=interrupted))
     try:

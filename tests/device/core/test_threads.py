@@ -193,7 +193,7 @@ def check(node: Node) -> None:
     if node.memory is not None or not node.args:
         return
     before = node.sig, node.inputs
-    build.regrow(node)
+    build.refresh_metadata(node)
     assert (node.sig, node.inputs) == before
     for arg in node.args:
         if arg.inputs or arg.memory is not None:
