@@ -17,8 +17,8 @@ import numpy as np
 from clarray._api.settings import synchronize
 from clarray._core.conversion import asnumpy
 from clarray._core.creation import array, asarray, zeros
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime import describe_devices, use_device
-from clarray._engine.values import dataclass
 from clarray._engine.version import __version__
 
 SAMPLE_ELEMENTS = {"gpu": 1 << 28, "accelerator": 1 << 26, "cpu": 1 << 25}

@@ -23,6 +23,7 @@ import numpy as np
 from clarray._api.tune_workloads import Workload, workloads
 from clarray._core.conversion import asnumpy
 from clarray._engine.evaluate import kernel_cache_of
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.launch.tuned_files import forget, load_tuned, store_tuned, tuned_path
 from clarray._engine.runtime import Device, use_device
@@ -32,7 +33,6 @@ from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, row_kind, search_space
 from clarray._engine.tuning.selection import select
 from clarray._engine.tuning.tuned import Tuned
-from clarray._engine.values import dataclass
 
 __all__ = ["main", "tune"]
 

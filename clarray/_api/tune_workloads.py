@@ -9,8 +9,8 @@ import numpy as np
 
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime import current_device
-from clarray._engine.values import dataclass
 from clarray.ndimage import convolve
 
 __all__ = ["Workload", "workloads"]

@@ -11,7 +11,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.ufunc_calls import cast
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 
 def complex_transform(

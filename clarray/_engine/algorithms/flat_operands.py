@@ -14,10 +14,10 @@ from clarray._engine.expr.layout import (
 )
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.expr.view import contiguous
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import device_of
 from clarray._engine.launch.operands import Operands, collect_operands, stride_arguments
 from clarray._engine.tuning import ReducePolicy
-from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 

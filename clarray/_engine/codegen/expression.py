@@ -11,11 +11,11 @@ import numpy as np
 
 from clarray._engine.expr.layout import COUNT
 from clarray._engine.expr.node import Node, NodeEvaluated
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import emit
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

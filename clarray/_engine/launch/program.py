@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.expr.view import Shape
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import KernelStep
 from clarray._engine.speedups import native
-from clarray._engine.values import dataclass
 
 Plan = TypeVar("Plan", bound=Callable[..., Any])
 

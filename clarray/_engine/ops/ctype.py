@@ -10,8 +10,8 @@ from functools import cache
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import dtype_row
-from clarray._engine.values import dataclass
 
 __all__ = ["CType", "Dialect", "cast", "compute_type", "convert", "mask", "select"]
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 __all__ = ["DTYPES", "DTypeRow", "HostOnly", "Kind", "Packed", "dtype_row", "is_device_dtype", "is_exact", "wide_dtype"]
 

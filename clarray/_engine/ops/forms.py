@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.ops.ctype import Dialect

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.ctype import compute_type
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.ufuncs import Loop, find_loop
-from clarray._engine.values import dataclass
 
 __all__ = [
     "CHANGES_FIRST",

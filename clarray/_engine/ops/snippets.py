@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.ctype import Dialect, compute_type
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.snippet_vectors import vector_lines
 from clarray._engine.ops.ufuncs import Loop, next_code
-from clarray._engine.values import dataclass
 
 __all__ = [
     "INDEX",

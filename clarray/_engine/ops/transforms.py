@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 __all__ = ["Simplify", "Transform"]
 

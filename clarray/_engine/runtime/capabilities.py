@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pyopencl as cl
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime import preflight
 from clarray._engine.runtime.backends import ProbeResult, TrialCompiler, find_backend
 from clarray._engine.runtime.host_cpu import cpu_flags
 from clarray._engine.runtime.host_memory import total_host_bytes
 from clarray._engine.runtime.programs import compile_source
 from clarray._engine.speedups import native
-from clarray._engine.values import dataclass
 
 _CLANG_BUILTINS = """
 typedef float floats __attribute__((ext_vector_type(16), aligned(4)));

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime.forking import after_fork_in_child
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.pool import Pool

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime import pool_trimmer, profiling
 from clarray._engine.runtime.host_memory import (
     available_host_bytes,
@@ -50,7 +51,6 @@ from clarray._engine.runtime.memory import (
     tag_with_device,
 )
 from clarray._engine.runtime.memory_budget import find_budget, memory_limit
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime import profile_views
 from clarray._engine.runtime.forking import after_fork_in_child
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.capture import Capture

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Kernel

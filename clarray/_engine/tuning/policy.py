@@ -17,8 +17,8 @@ from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.algorithms.spectral.policy import SpectralPolicy
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.unique.policy import UniquePolicy
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.compact.policy import CompactPolicy
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

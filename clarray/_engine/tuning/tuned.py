@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, row_kind, search_space
-from clarray._engine.values import dataclass
 
 __all__ = ["Tuned"]
 

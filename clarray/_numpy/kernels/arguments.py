@@ -17,10 +17,10 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.expr.view import as_shape
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.snippets import Parameter, Snippet, parse_parameters
 from clarray._engine.runtime import Device
-from clarray._engine.values import dataclass
 
 Types = dict[str, np.dtype]
 TypedParameters = tuple[tuple[str, np.dtype, bool], ...]

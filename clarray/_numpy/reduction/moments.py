@@ -18,11 +18,11 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import scale_loop, select_loop
 from clarray._engine.speedups import captured_growth
-from clarray._engine.values import dataclass
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
     build_reduction,

@@ -24,13 +24,13 @@ from clarray._engine.expr.node import Node
 from clarray._engine.expr.overlap import reduced_strides
 from clarray._engine.expr.result_layout import view_of as node_view
 from clarray._engine.expr.view import View, broadcast_shapes, memory_order, ordered_strides
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import HostOnly, wide_dtype
 from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reduction_op
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.speedups import accelerated, captured_growth
-from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 _NO_VALUE = np._NoValue

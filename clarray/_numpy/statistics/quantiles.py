@@ -21,7 +21,7 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View, can_broadcast, ordered_strides
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from clarray._engine.algorithms.factorization.policy import FactorizationPolicy
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 WARP = 32  # work-items of NVIDIA's that do an instruction together
 INTS = 2  # whether a matrix has no result, and whether the exchanges of rows were odd

@@ -20,10 +20,10 @@ from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.overlap import same_strides
 from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import COSTLY, Operands, collect_operands, leaf_arguments
 from clarray._engine.runtime import Memory
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from clarray._engine.algorithms.fft.policy import FftPolicy
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 NEVER = 1 << 62
 

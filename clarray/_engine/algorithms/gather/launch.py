@@ -31,6 +31,7 @@ from clarray._engine.expr.bounds import (
 )
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure, memory_of, replanned
 from clarray._engine.expr.view import View
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
@@ -38,7 +39,6 @@ from clarray._engine.launch.operands import COSTLY, Operands, append_inputs, col
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.values import dataclass
 from clarray._engine.writing import flush_readers
 
 _INT64 = np.dtype(np.int64)

@@ -12,8 +12,8 @@ from math import prod
 from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, index_type, merge, reach
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
-from clarray._engine.values import dataclass
 
 MOST = 2**31 - 1  # positions in a list that 32 bits hold
 WORD = 16  # bytes of the widest word that elements are moved in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

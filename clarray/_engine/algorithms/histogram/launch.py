@@ -43,10 +43,10 @@ from clarray._engine.expr.layout import (
     vector_width,
 )
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of, replanned
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands
 from clarray._engine.runtime import Kernel, Memory
-from clarray._engine.values import dataclass
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)

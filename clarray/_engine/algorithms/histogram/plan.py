@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 PRIVATE = "private"
 LOCAL = "local"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

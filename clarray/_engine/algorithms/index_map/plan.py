@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
 from clarray._engine.expr.layout import index_type
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy
-from clarray._engine.values import dataclass
 
 SAME = "same"
 WRAP = "wrap"

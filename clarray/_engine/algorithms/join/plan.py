@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from clarray._engine.algorithms.join.policy import JoinPolicy
 from clarray._engine.expr.layout import index_type
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

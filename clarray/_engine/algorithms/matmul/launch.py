@@ -36,13 +36,13 @@ from clarray._engine.algorithms.matmul.source import pack_source, packed_source,
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel
-from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 _FLOAT64 = np.dtype(np.float64)

@@ -17,8 +17,8 @@ import numpy as np
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy, Tile
 from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.expr.layout import ALIGNMENT, Shape, merge
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
-from clarray._engine.values import dataclass
 
 AnyTile = Tile | WarpTile
 T = TypeVar("T", Tile, WarpTile, Tile | WarpTile)

@@ -6,7 +6,7 @@ import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import Matrix, Problem, work_dtype
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clarray._engine.algorithms.matmul.policy_tensor import LARGE, TINY_STAGED, TINY_TENSOR, WarpTile
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

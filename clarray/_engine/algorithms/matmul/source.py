@@ -10,8 +10,8 @@ from clarray._engine.algorithms.matmul.plan import PackedPlan, PackPlan, Side, T
 from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import Packed, dtype_row
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities

@@ -39,8 +39,8 @@ from clarray._engine.expr.layout import (
     index_type,
     reach,
 )
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from clarray._engine.expr.layout import Shape, collapse, merge
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

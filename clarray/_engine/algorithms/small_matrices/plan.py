@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._engine.algorithms.small_matrices.policy import SmallMatricesPolicy
 from clarray._engine.expr.layout import ALIGNMENT
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 OPERATIONS = ("cholesky", "det", "slogdet", "inv", "solve")
 FAILURES = {  # of a matrix, in NumPy's words; without pivots determinants are 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._engine.algorithms.small_matrices.plan import ROOMS
 from clarray._engine.algorithms.small_matrices.policy import SmallMatricesPolicy
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 FAILURES = {  # of a matrix, in NumPy's words
     "eigh": "Eigenvalues did not converge",

@@ -6,8 +6,8 @@ The loops are those of a strided elementwise kernel, one element at a time.
 from __future__ import annotations
 
 from clarray._engine.expr.layout import Space, access, index_type, reach
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy
-from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

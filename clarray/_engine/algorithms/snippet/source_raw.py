@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import DTYPES
-from clarray._engine.values import dataclass
 
 __all__ = ["POINTED", "Parameter", "RawKernelSource", "macros", "read_kernel"]
 

@@ -18,8 +18,8 @@ from functools import cache
 import numpy as np
 
 from clarray._engine.algorithms.sort.policy import SortPolicy
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import dtype_row
-from clarray._engine.values import dataclass
 
 __all__ = [
     "GroupPlan",

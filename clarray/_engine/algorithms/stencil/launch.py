@@ -18,11 +18,11 @@ from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import STEPPED, index_type, reach
 from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, memory_of, replanned
 from clarray._engine.expr.view import contiguous
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.plan import power_of_two
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.runtime import Kernel, Memory
-from clarray._engine.values import dataclass
 
 Spans = tuple[tuple[int, int], ...]
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.expr.layout import Shape
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.plan import power_of_two
-from clarray._engine.values import dataclass
 
 LINE, EVEN, ODD, TABLE = "line", "even", "odd", "table"
 LEAST, GREATEST, NETWORK, SELECT = "least", "greatest", "network", "select"

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._engine.algorithms.stencil.plan import Frame
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 VECTOR = 4  # neighbouring elements that a work-item takes from local memory, or stores, at once
 

@@ -14,10 +14,10 @@ from clarray._engine.codegen.expression import Call, Inputs, Operand, converted,
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.ops.ufuncs import emit, find_loop
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import Policies
-from clarray._engine.values import dataclass
 
 BITS = 32  # of a key: all there are. Tests take less, as the bitmap has 2^BITS bits whatever the data
 MOST = 1 << 31  # elements whose counts fit in 32 bits

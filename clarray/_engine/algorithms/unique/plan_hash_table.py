@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import Policies, ReducePolicy
-from clarray._engine.values import dataclass
 
 _MULTIPLIERS = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, near 2^w / golden ratio: Fibonacci hashing
 

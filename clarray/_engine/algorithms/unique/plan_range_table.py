@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import Policies, ReducePolicy
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from clarray._engine.expr.layout import STRIDED, Shape, index_type, merge
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.compact.policy import CompactPolicy
-from clarray._engine.values import dataclass
 
 WORD = 64  # elements whose flags make one word of the first pass's bits
 ITEMS = 32  # elements of a tile per work-item, at most: as many flags as an int has

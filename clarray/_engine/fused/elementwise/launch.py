@@ -29,6 +29,7 @@ from clarray._engine.expr.layout import (
 )
 from clarray._engine.expr.node import CONST, INDEX, Node, leaf
 from clarray._engine.expr.view import contiguous
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
 from clarray._engine.fused.elementwise.source import elementwise_source
 from clarray._engine.launch.host_tier import HostLaunch, TieredKernel, may_compute_on_host
@@ -42,7 +43,6 @@ from clarray._engine.launch.operands import (
     stride_arguments,
 )
 from clarray._engine.runtime import Kernel, Memory
-from clarray._engine.values import dataclass
 
 
 class FlatKernel(NamedTuple):

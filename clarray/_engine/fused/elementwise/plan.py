@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy
-from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, convert, select
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal
 from clarray._engine.ops.ufuncs import emit, find_loop
-from clarray._engine.values import dataclass
 
 _BOOL = np.dtype(bool)
 

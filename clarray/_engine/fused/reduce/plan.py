@@ -22,8 +22,8 @@ from math import prod
 from typing import NamedTuple
 
 from clarray._engine.expr.layout import Shape, merge
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ReducePolicy
-from clarray._engine.values import dataclass
 
 ROWS = "rows"
 COLUMNS = "columns"

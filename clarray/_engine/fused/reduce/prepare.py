@@ -22,6 +22,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node, index
 from clarray._engine.expr.overlap import outermost_first
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import contiguous
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.monoid_code import lane_dtype
 from clarray._engine.fused.reduce.plan import (
     COLUMNS,
@@ -45,7 +46,6 @@ from clarray._engine.launch.operands import Operands, inline_limit
 from clarray._engine.ops.monoids import Monoid, Reduction, extremum_monoid, widened_monoid
 from clarray._engine.runtime import Kernel
 from clarray._engine.tuning import ReducePolicy
-from clarray._engine.values import dataclass
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)

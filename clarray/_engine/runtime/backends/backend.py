@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import pyopencl as cl
 
-from clarray._engine.values import dataclass
+from clarray._engine.fast_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from clarray._engine import values
+from clarray._engine import fast_dataclass
 
 OPTIONS = [
     {"frozen": True, "slots": True, "kw_only": True},
@@ -84,10 +84,10 @@ def test_as_the_standard_librarys(options: dict[str, bool]) -> None:
             copy.deepcopy(c).both,
         ]
 
-    assert facts(made(values.dataclass, options)) == facts(made(dataclasses.dataclass, options))
+    assert facts(made(fast_dataclass.dataclass, options)) == facts(made(dataclasses.dataclass, options))
 
 
-@values.dataclass(frozen=True, slots=True)
+@fast_dataclass.dataclass(frozen=True, slots=True)
 class Kept:
     x: int
     rest: dict[str, int] = dataclasses.field(default_factory=dict)
