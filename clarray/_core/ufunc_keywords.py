@@ -32,9 +32,9 @@ class UfuncKeywords(NamedTuple):
         ValueError
             `order` is none of 'C', 'F', 'A' and 'K'.
         """
-        order = "K" if self.order is None else check_order(self.order)
-        if order == self.order and self.sig is None:
+        if self.order == "K" and self.sig is None:  # the most frequent keywords
             return self
+        order = "K" if self.order is None else check_order(self.order)
         return self._replace(order=order, signature=self.sig if self.signature is None else self.signature)
 
 
