@@ -69,7 +69,7 @@ class NativeInterface(NamedTuple):
     unary: Function = build.unary
     binary: Function = build.binary
     nary: Function = build.nary
-    regrow: Function = build.refresh_metadata
+    refresh_metadata: Function = build.refresh_metadata
     rebuild: Function = build.rebuild
     prune_or_mark_shared: Function = build.prune_or_mark_shared
     become_copy: Function = build.replace_with_copy

@@ -6,8 +6,8 @@
                                             v
                                HostCall, a step of the program: numpy.roll on a view of x's memory, into new memory
 
-`clarray._core.small_calls` and `clarray._core.fallback` decide which functions run on the host, and convert the operands
-and results of calls that are not captured.
+`clarray._core.small_calls` and `clarray._core.fallback` decide which functions run on the host, and convert the
+operands and results of calls that are not captured.
 """
 
 from __future__ import annotations
@@ -234,5 +234,5 @@ def _store(template: Any, returned: Any, memories: Sequence[Memory]) -> bool:
     if kind is tuple:
         if not isinstance(returned, tuple | list) or len(returned) != len(template):
             return False
-        return all([_store(*pair, memories) for pair in zip(template, returned, strict=True)])
+        return all(_store(*pair, memories) for pair in zip(template, returned, strict=True))
     return type(returned) is kind and bool(returned == template)

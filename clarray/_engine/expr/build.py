@@ -188,7 +188,7 @@ def _mark_shared(child: Node) -> None:
                 pending.append(node)
 
 
-@accelerated(native_name="pass_on")
+@accelerated
 def notify_users(readers: list, memory: Any) -> None:
     """Register the readers of a node that became memory as readers of that memory, and refresh their metadata."""
     with graph_lock:
@@ -418,7 +418,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     return _node(op, args, shape, op.out_dtype, flags & ~MASKED, (-2, op.code, *(a.sig for a in args)))
 
 
-@accelerated(native_name="regrow")
+@accelerated
 def refresh_metadata(node: Node) -> None:
     """Refresh the structure, inputs, cost and flags of a pending node after some of its operands became memory."""
     flags = 0

@@ -49,7 +49,7 @@ class LaunchSequence:
             Number of elements that are added to the offsets in each memory.
         """
         if native is not None:
-            self._native.run(self._device, tuple(memories), tuple(offsets))
+            self._native.run(tuple(memories), tuple(offsets))
             return
         for step in self.steps:
             assert step.groups is not None

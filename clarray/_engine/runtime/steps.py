@@ -1,7 +1,7 @@
 """The steps of a program as Python plans or captures them. speedups/program_reading.cpp reads them.
 
-A program is a list of launches, of calls of host functions, of reads that guard it, of fills, and of waits. A letter for
-each argument of a launch says where the argument comes from when the program runs:
+A program is a list of launches, of calls of host functions, of reads that guard it, of fills, and of waits. A letter
+for each argument of a launch says where the argument comes from when the program runs:
 
 ======  ===========================================================  ==========================================
 letter  the argument                                                 the value

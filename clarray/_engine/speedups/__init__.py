@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 29  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 30  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -66,31 +66,13 @@ def reentrant_lock() -> Any:
     return threading.RLock() if native is None else native.Lock()
 
 
-@overload
-def accelerated(function: Function) -> Function: ...
-@overload
-def accelerated(*, native_name: str) -> Callable[[Function], Function]: ...
-def accelerated(function: Any = None, *, native_name: str = "") -> Any:
-    """Return the native implementation of a function, or the function itself without the core.
-
-    Parameters
-    ----------
-    native_name : str
-        Name of the implementation in the core. By default, the function's name.
-    """
-    if function is None:
-        return partial(accelerated, native_name=native_name)
+def accelerated(function: Function) -> Function:
+    """Return the native implementation of a function, or the function itself without the core."""
     references[function.__name__] = function
     if native is None:
         return function
-    if not native_name:
-        return native.native_function(function)
-    name = function.__name__
-    function.__name__ = native_name  # the core finds its implementation by this name
-    try:
-        return native.native_function(function)
-    finally:
-        function.__name__ = name
+    native_function: Function = native.native_function(function)
+    return native_function
 
 
 @overload

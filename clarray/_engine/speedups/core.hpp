@@ -235,9 +235,9 @@ Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape, PyObject* 
 Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count, PyObject* signature, PyObject* dtype, PyObject* shape, PyObject* size);
 constexpr Py_ssize_t MOST_GROWN = 4;
 
-// The native implementations of `regrow` and `pass_on` there; false after an error.
-bool regrow(PyObject* node);
-bool pass_on(PyObject* readers, PyObject* memory);
+// The native implementations of `refresh_metadata` and `notify_users` there; false after an error.
+bool refresh_metadata(PyObject* node);
+bool notify_users(PyObject* readers, PyObject* memory);
 
 // Append a weak reference to a list of such, in place of one at its end that is spent if there are any. So a loop of
 // statements leaves the list as long as it was, and none of them to look through or to collect. How much longer it is now;

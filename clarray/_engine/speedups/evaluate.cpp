@@ -23,9 +23,9 @@ Ref contiguous_strides(PyObject* shape) {
 // Let what was grown from a node read the memory that it has become; once more where that is interrupted, since it
 // would go on reading what the node was made of, which may change.
 bool pass_memory_on(PyObject* readers, PyObject* in) {
-    if (pass_on(readers, in)) return true;
+    if (notify_users(readers, in)) return true;
     const Interrupted interrupted;
-    if (!pass_on(readers, in)) PyErr_Clear();
+    if (!notify_users(readers, in)) PyErr_Clear();
     return false;
 }
 

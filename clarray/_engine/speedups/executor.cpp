@@ -2,7 +2,6 @@
 #include "program.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace clarray {
 
@@ -79,7 +78,7 @@ void bind(const ArgSource& from, const Frame& frame, const Epoch& epoch, Argumen
     switch (from.kind) {
         case ArgSource::INPUT:
         case ArgSource::TEMPORARY:
-        case ArgSource::KEPT:
+        case ArgSource::PERSISTENT:
         case ArgSource::OUTPUT: return to.add_memory(memory_of(from, frame));
         case ArgSource::NUMBER: return to.add(from.object.get());
         case ArgSource::EPOCH_MEMORY: return to.add_memory(epoch.memory.get());
@@ -170,10 +169,8 @@ Outcome check(const Step& step, const Frame& frame) {
     Ref value = Ref::steal(PyObject_VectorcallMethod(read, given, 4, nullptr));
     const int same = value ? PyObject_RichCompareBool(value.get(), step.value.get(), Py_EQ) : -1;
     if (same) return same < 0 ? Outcome::FAILED : Outcome::DONE;
-    // memory that the device keeps is zero between launches
-    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
-    if (step.args[0].kind != ArgSource::KEPT) return Outcome::FALLBACK;
-    return Ref::steal(PyObject_CallMethodOneArg(frame.device, fill_zero, given[1])) ? Outcome::FALLBACK : Outcome::FAILED;
+    if (step.args[0].kind != ArgSource::PERSISTENT) return Outcome::FALLBACK;
+    return fill_zero(given[1], frame.device) == Outcome::DONE ? Outcome::FALLBACK : Outcome::FAILED;  // zero between launches
 }
 
 Outcome wait(PyObject* on) {
@@ -191,25 +188,12 @@ Outcome call_host(const Step& step, const Frame& frame) {
     return !done ? Outcome::FAILED : done.get() == Py_True ? Outcome::DONE : Outcome::FALLBACK;
 }
 
-// Set memory to zero, at once if it is the host's.
-Outcome fill(PyObject* in, PyObject* on) {
-    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
-    void* const start = PyLong_AsVoidPtr(block.start.of(memory.block.of(in)));
-    if (!start) return PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in)) ? Outcome::FAILED : Outcome::DONE;
-    if (!finish(on)) return Outcome::FAILED;
-    const long long nbytes = as_wide(memory.nbytes.of(in));
-    PyThreadState* const others = nbytes < HELD_BELOW ? nullptr : PyEval_SaveThread();
-    std::memset(start, 0, size_t(nbytes));
-    if (others) PyEval_RestoreThread(others);
-    return Outcome::DONE;
-}
-
 Outcome run_step(Step& step, Frame& frame, Refused refused) {
     switch (step.what) {
         case Step::LAUNCH: return launch(step, frame, refused);
         case Step::HOST: return call_host(step, frame);
         case Step::READ: return check(step, frame);
-        case Step::FILL: return fill(memory_of(step.args[0], frame), frame.device);
+        case Step::FILL: return fill_zero(memory_of(step.args[0], frame), frame.device);
         default: return wait(frame.device);
     }
 }

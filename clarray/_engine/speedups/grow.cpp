@@ -267,12 +267,12 @@ bool is_same_shape(PyObject* one, PyObject* other) {
     return true;
 }
 
-bool regrow(PyObject* of) {
+bool refresh_metadata(PyObject* of) {
     PyObject *operation = node.op.of(of), *args = node.args.of(of);
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     const bool reduces = Py_TYPE(operation) == reduction_type;
     if (count == 0 || count > (reduces ? 1 : Structure::MOST) || (!reduces && Py_TYPE(operation) != loop_type))
-        return bool(Ref::steal(invoke(python.regrow, of)));
+        return bool(Ref::steal(invoke(python.refresh_metadata, of)));
     Operand all[Structure::MOST];
     const OperandSpan operands{all, count};
     long sum = 1, flags = reduces ? long(REDUCES) : 0;

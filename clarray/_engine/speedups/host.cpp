@@ -64,7 +64,6 @@ Outcome host_window(PyObject* of, Ref& result) {
 
 Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& result) {
     static PyObject* const zero = PyLong_FromLong(0);
-    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
     constexpr long long MOST = 1LL << 40;  // elements
     PyObject *on = given[0], *shape = given[1], *dtype = given[2];
     const bool in_c_order = count == 3 || (PyUnicode_Check(given[3]) && PyUnicode_CompareWithASCIIString(given[3], "C") == 0);
@@ -84,11 +83,7 @@ Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& result) {
     const long long nbytes = size * known->itemsize;
     Ref in = allocate(on, nbytes);
     if (!in) return Outcome::FAILED;
-    if (count > 5 && given[5] == Py_True) {
-        void* start = wait_for(on) == Outcome::DONE ? PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))) : nullptr;
-        if (start) std::memset(start, 0, size_t(nbytes));
-        else if (PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in.get()))) return Outcome::FAILED;
-    }
+    if (count > 5 && given[5] == Py_True && fill_zero(in.get(), on) != Outcome::DONE) return Outcome::FAILED;
     PyObject* signature = leaf_signature(dtype);
     result = signature ? placed_leaf(in.get(), place, {dtype, signature, zero}) : Ref();
     return result ? Outcome::DONE : Outcome::FAILED;

@@ -132,6 +132,18 @@ bool finish(PyObject* on) {
     }
 }
 
+Outcome fill_zero(PyObject* in, PyObject* on) {
+    static PyObject* const name = PyUnicode_InternFromString("fill_zero");
+    void* const start = PyLong_AsVoidPtr(block.start.of(memory.block.of(in)));
+    if (!start) return PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, name, in)) ? Outcome::FAILED : Outcome::DONE;
+    if (!finish(on)) return Outcome::FAILED;
+    const long long nbytes = as_wide(memory.nbytes.of(in));
+    PyThreadState* const others = nbytes < HELD_BELOW ? nullptr : PyEval_SaveThread();
+    std::memset(start, 0, size_t(nbytes));
+    if (others) PyEval_RestoreThread(others);
+    return Outcome::DONE;
+}
+
 namespace {
 
 // Wait for the queue once much is in it, since a thread that wants a value waits for all of it. Only where the device works in host

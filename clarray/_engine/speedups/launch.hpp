@@ -153,6 +153,8 @@ bool rests(PyObject* device);
 // Wait for the core's queue; FALLBACK where the device's own has something, which is for Python.
 Outcome wait_for(PyObject* device);
 bool finish(PyObject* device);  // wait for either, until nothing is queued at the return; false after an error
+// Set every byte of a memory to zero; FAILED after an error. At once if the memory is the host's.
+Outcome fill_zero(PyObject* memory, PyObject* device);
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
 
 // As `Memory.forget`: what is known of the values in a memory is not, once they are written; the device's lock is held.

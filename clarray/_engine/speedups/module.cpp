@@ -10,7 +10,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 29;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 30;  // with the Python modules: __init__.py beside this file has the same number
 
 // claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
 // modules; another copy, of an import that was repeated, goes without.
@@ -80,15 +80,15 @@ PyObject* written(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     });
 }
 
-PyObject* passed_on(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+PyObject* notified_users(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names || !PyList_CheckExact(args[0]) || Py_TYPE(args[1]) != memory_type)
         return call_reference(self, args, flags, names);
-    return guarded([=] { return pass_on(args[0], args[1]) ? Py_NewRef(Py_None) : nullptr; });
+    return guarded([=] { return notify_users(args[0], args[1]) ? Py_NewRef(Py_None) : nullptr; });
 }
 
-PyObject* regrown(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+PyObject* refreshed_metadata(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
-    return guarded([=] { return regrow(args[0]) ? Py_NewRef(Py_None) : nullptr; });
+    return guarded([=] { return refresh_metadata(args[0]) ? Py_NewRef(Py_None) : nullptr; });
 }
 
 PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
@@ -197,9 +197,9 @@ constexpr struct {
     {"host_copy", copied_from_host},
     {"nary", nary},
     {"new_leaf", allocated},
-    {"pass_on", passed_on},
+    {"notify_users", notified_users},
     {"reduction", grown_reduction},
-    {"regrow", regrown},
+    {"refresh_metadata", refreshed_metadata},
     {"scalar", as_scalar},
     {"setitem", setitem},
     {"ufunc_reduce", reduced},

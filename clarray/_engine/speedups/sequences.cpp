@@ -35,23 +35,24 @@ void drop(PyObject* object) {
     Py_DECREF(type);
 }
 
-// run(device, memories, offsets): the device's lock is held.
+// run(memories, offsets): the lock of the memories' device is held.
 PyObject* run_sequence(PyObject* object, PyObject* const* args, Py_ssize_t count) {
-    if (count != 3 || !PyTuple_Check(args[1]) || !PyTuple_Check(args[2]))
-        return PyErr_Format(PyExc_TypeError, "run() takes a device and two tuples");
-    const Py_ssize_t given = PyTuple_GET_SIZE(args[1]);
-    if (given != of(object)->memories || given != PyTuple_GET_SIZE(args[2]))
+    if (count != 2 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "run() takes two tuples");
+    const Py_ssize_t given = PyTuple_GET_SIZE(args[0]);
+    if (!given || given != of(object)->memories || given != PyTuple_GET_SIZE(args[1]))
         return PyErr_Format(PyExc_TypeError, "the sequence runs with %zd memories and as many offsets", of(object)->memories);
     for (Py_ssize_t i = 0; i < given; ++i)
-        if (Py_TYPE(PyTuple_GET_ITEM(args[1], i)) != memory_type) return PyErr_Format(PyExc_TypeError, "run() takes memories");
+        if (Py_TYPE(PyTuple_GET_ITEM(args[0], i)) != memory_type) return PyErr_Format(PyExc_TypeError, "run() takes memories");
     return guarded([&]() -> PyObject* {
         std::vector<Ref> memories;
         std::vector<long long> offsets;
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); ++i) {
-            memories.push_back(Ref::share(PyTuple_GET_ITEM(args[1], i)));
-            offsets.push_back(as_wide(PyTuple_GET_ITEM(args[2], i)));
+        for (Py_ssize_t i = 0; i < given; ++i) {
+            memories.push_back(Ref::share(PyTuple_GET_ITEM(args[0], i)));
+            offsets.push_back(as_wide(PyTuple_GET_ITEM(args[1], i)));
         }
-        Frame frame{args[0], &memories, &offsets};
+        const Ref on = Ref::share(memory.device.of(memories[0].get()));
+        Frame frame{on.get(), &memories, &offsets};
         if (PyErr_Occurred() || run(*of(object)->program, frame, Refused::BY_PYTHON) != Outcome::DONE) return nullptr;
         Py_RETURN_NONE;
     });

@@ -1,5 +1,5 @@
 // What a graph computes before it can be one launch: the native implementation of `_compute_shared` in clarray._engine.evaluate, and of
-// `pass_on`, `regrow` and `live_readers` in clarray._engine.expr.build.
+// `notify_users`, `refresh_metadata` and `live_readers` in clarray._engine.expr.build.
 #include "operands.hpp"
 
 #include <algorithm>
@@ -153,7 +153,7 @@ std::vector<Ref> live_readers(PyObject* readers) {
     return order;
 }
 
-bool pass_on(PyObject* readers, PyObject* in) {
+bool notify_users(PyObject* readers, PyObject* in) {
     const Held held(python.graph_lock);
     if (!held) return false;
     Ref theirs = Ref::share(memory.readers.of(in));
@@ -166,10 +166,10 @@ bool pass_on(PyObject* readers, PyObject* in) {
     for (bool more = true; more;) {
         for (Ref& each : live_readers(readers)) {
             if (!done.insert(each.get())) continue;
-            if (!regrow(each.get())) return false;
+            if (!refresh_metadata(each.get())) return false;
             kept.push_back(std::move(each));
         }
-        // another thread may have grown from a reader before that was regrown
+        // another thread may have grown from a reader before that was refreshed_metadata
         more = has_reader_beside(readers, done);
         for (size_t i = 0; i < kept.size() && !more; ++i) more = has_reader_beside(node.readers.of(kept[i].get()), done);
     }

@@ -20,10 +20,10 @@ import numpy as np
 from clarray._core import callers, device_array, small_indexing, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_numpy_scalar, is_writeable, may_run_user_code, wrap
 from clarray._core.elements import NUMBERS, constant_element, host_element, put_element
+from clarray._core.host_calls import NOT_COMPUTED
 from clarray._core.host_data import upload
 from clarray._core.keys import ARRAYS, BASIC, MASK, Key, classify
 from clarray._core.operands import STRONG, array_node, is_exact_in_python, scalar_node
-from clarray._core.host_calls import NOT_COMPUTED
 from clarray._core.views import is_same_memory, make_view, view_at, view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate

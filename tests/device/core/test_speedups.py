@@ -191,10 +191,9 @@ def test_the_common_statements_are_the_cores() -> None:
     interface = NativeInterface()
     names = (
         *("captured_getitem", "captured_setitem", "setitem", "evaluate", "binary", "nary", "plain_reduction", "scalar"),
-        *("computed_number", "regrow", "write", "plan_elementwise", "plan_reduction", "capture_call"),
+        *("computed_number", "refresh_metadata", "write", "plan_elementwise", "plan_reduction", "capture_call"),
     )
     functions = {name: references.get(name) or getattr(interface, name) for name in names}
-    functions["regrow"] = references["refresh_metadata"]
 
     def statements() -> None:
         nonlocal x
@@ -405,7 +404,7 @@ def test_an_interrupt_leaves_no_reader_behind() -> None:
             raise KeyboardInterrupt
         return refresh_metadata(*given)
 
-    speedups.native.bind(NativeInterface(regrow=interrupted))
+    speedups.native.bind(NativeInterface(refresh_metadata=interrupted))
     try:
         with pytest.raises(KeyboardInterrupt):
             y.evaluate()
