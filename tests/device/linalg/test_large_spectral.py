@@ -245,7 +245,7 @@ def test_bases_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of matrices so large that memory counts."""
     from clarray._engine.algorithms.spectral import launch_split
 
-    monkeypatch.setattr(launch_split, "_TOGETHER", 8)
+    monkeypatch.setattr(launch_split, "_BATCHED_ROWS", 8)
     with split():
         x = stack("complex64", (1, 22, 22))
         check_eigh("complex64", x + adjoint(x), "one basis at a time")

@@ -1,12 +1,12 @@
-"""Eigenvalues of large Hermitian matrices: split in two at a number, again and again, until small ones are left.
+"""Launch eigendecompositions of large Hermitian matrices: split the spectrum in two until the parts are small.
 
-    sign(H - s I)  -->  bases of what is below s and above it  -->  V^H H V  =  | low  0    |   each split in its turn
-                                                                               | 0    high |
+    sign(H - s I)  -->  bases for the eigenvalues below and above s  -->  V^H H V  =  | low  0    |
+                                                                                      | 0    high |
 
-    n x n    -->    2 of n/2 x n/2    -->    4 of n/4 x n/4    -->  ...     those of a level are split together
+    n x n    -->    2 of n/2 x n/2    -->    4 of n/4 x n/4    -->  ...     parts of a level are split together
 
-Nearly all of it are products of matrices, of stacks of them from the second level on: a product of a few hundred rows
-takes as long as sixteen of them do. What is small is diagonalized by rotations, all in one launch.
+Nearly all of the work is products of matrices, and from the second level on of stacks of them: a product of a few
+hundred rows takes as long as sixteen of them. Small parts are diagonalized by rotations, all in one launch.
 """
 
 from __future__ import annotations
@@ -18,16 +18,22 @@ from typing import NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.small_matrices.launch_teams import decompose
-from clarray._engine.algorithms.spectral.launch_pieces import BOUND, NotConverged, Pieces, each_of
-from clarray._engine.algorithms.spectral.launch_split import Part, split_at
+from clarray._engine.algorithms.spectral.launch_padded import (
+    BOUND,
+    Addend,
+    NotConverged,
+    PaddedMatrices,
+    unstack,
+)
+from clarray._engine.algorithms.spectral.launch_split import Part, Split, split_parts
 from clarray._engine.expr.node import EAGER, Node, view_leaf
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 
-_ALIKE = 0.75  # of the largest's rows has the smallest of matrices that are split together: all are computed as that
+_SIMILAR = 0.75  # the least ratio of rows within a group, which is computed at the size of its largest matrix
 
 
-class Splitting(NamedTuple):
-    """A part that is to be split, how far its eigenvalues are from their mean, and the numbers to try."""
+class Candidate(NamedTuple):
+    """A part to split, the norm of its deviation from the mean eigenvalue, and the shifts that remain to try."""
 
     part: Part
     spread: float
@@ -35,107 +41,112 @@ class Splitting(NamedTuple):
 
 
 def eigh(a: Node, factor: float, vectors: bool) -> tuple[np.ndarray, Node | None] | None:
-    """Find the eigenvalues of a Hermitian matrix.
+    """Compute the eigenvalues, and optionally the eigenvectors, of a scaled Hermitian matrix.
 
     Parameters
     ----------
     a : Node
         A leaf (n, n) of float32, float64, complex64 or complex128, with finite elements.
     factor : float
-        By which it is multiplied: its norm is to be about 1.
+        Scale of the matrix, so that its norm is about 1.
     vectors : bool
-        Find eigenvectors, too.
+        Compute eigenvectors, too.
 
     Returns
     -------
     tuple, or None
         The eigenvalues of ``factor * a``, nearly in order, as float64 on the host, and a new leaf (n, n) with the
-        eigenvectors in its columns, in the same order, or None. None where it could not be split.
+        eigenvectors in its columns, in the same order, or None. None if a part could not be split.
     """
     device = device_of((a,))
     with device.lock:
-        pieces = Pieces(kernel_cache_of(device), a.dtype)
+        padded = PaddedMatrices(kernel_cache_of(device), a.dtype)
         n = a.shape[0]
-        matrix = pieces.affine(a, pieces.room(n, n), n, n, alpha=factor)
-        found = _diagonalized(pieces, matrix, n, vectors)
+        matrix = padded.affine(a, padded.allocate_padded(n, n), n, n, alpha=factor)
+        decomposition = _diagonalize(padded, matrix, n, vectors)
         if a.flags & EAGER:
             device.synchronize()
-    return found
+    return decomposition
 
 
-def _diagonalized(pieces: Pieces, matrix: Node, n: int, vectors: bool) -> tuple[np.ndarray, Node | None] | None:
-    height = _height(pieces, matrix, n)
-    level, small, flat = [Part(matrix, n, None, 0)], [], []
+def _diagonalize(padded: PaddedMatrices, matrix: Node, n: int, vectors: bool) -> tuple[np.ndarray, Node | None] | None:
+    scale = _eigenvalue_scale(padded, matrix, n)
+    level, small, scalar = [Part(matrix, n, None, 0)], [], []
     while level:
-        small += [part for part in level if part.size <= pieces.policy.base]
-        open_: list[Splitting] = []
-        for part, diagonal, mean, spread in _spreads(pieces, [p for p in level if p.size > pieces.policy.base]):
-            # numbers between those of the diagonal, to split at, are not to be had where these are next to each other
-            if spread <= 2 * pieces.eps * max(height, abs(mean) * sqrt(part.size)):
-                flat.append((part, diagonal))
+        small += [part for part in level if part.size <= padded.policy.base]
+        candidates: list[Candidate] = []
+        for part, diagonal, mean, spread in _spreads(padded, [p for p in level if p.size > padded.policy.base]):
+            # rounding leaves no shift within such a spread: the part is a multiple of the identity
+            if spread <= 2 * padded.eps * max(scale, abs(mean) * sqrt(part.size)):
+                scalar.append((part, diagonal))
             else:
-                open_.append(Splitting(part, spread, _shifts(diagonal, spread)))
+                candidates.append(Candidate(part, spread, _shifts(diagonal, spread)))
         level = []
-        for alike in _alike(open_):
-            parts = _split(pieces, alike, height, vectors)
+        for group in _similar_groups(candidates):
+            parts = _split(padded, group, scale, vectors)
             if parts is None:
                 return None
             level += parts
     values = np.empty(n)
-    basis = pieces.leaf(n, n) if vectors else None
-    for part, diagonal in flat:
+    basis = padded.allocate(n, n) if vectors else None
+    for part, diagonal in scalar:
         values[part.first : part.first + part.size] = diagonal
         if basis is not None:
-            pieces.affine(part.basis, _columns(basis, part), n, part.size, beta=0.0 if part.basis is not None else 1.0)
-    _diagonalize(pieces, small, values, basis)
-    return values, None if basis is None else _orthonormal(pieces, basis)
+            beta = 0.0 if part.basis is not None else 1.0
+            padded.affine(part.basis, _columns(basis, part), n, part.size, beta=beta)
+    _diagonalize_small(padded, small, values, basis)
+    return values, None if basis is None else _orthonormalize(padded, basis)
 
 
-def _spreads(pieces: Pieces, parts: Sequence[Part]) -> list[tuple[Part, np.ndarray, float, float]]:
-    """Each part with its diagonal, the mean of that, and how far it is from so much of the unit matrix."""
+def _spreads(padded: PaddedMatrices, parts: Sequence[Part]) -> list[tuple[Part, np.ndarray, float, float]]:
+    """Return each part with its diagonal, the diagonal's mean, and the norm of ``part - mean * I``."""
     if not parts:
         return []
     squares = [(part.size, part.size) for part in parts]
-    looks = pieces.measured([(part.matrix, square, 0.0) for part, square in zip(parts, squares, strict=True)])
-    diagonals = [look.diagonal for look in looks]
+    unshifted = padded.stats([(part.matrix, square, 0.0) for part, square in zip(parts, squares, strict=True)])
+    diagonals = [stats.diagonal for stats in unshifted]
     means = [float(diagonal.mean()) for diagonal in diagonals]
-    again = pieces.measured([(p.matrix, square, mean) for p, square, mean in zip(parts, squares, means, strict=True)])
-    return list(zip(parts, diagonals, means, [look.norm for look in again], strict=True))
+    shifted = padded.stats([(p.matrix, square, mean) for p, square, mean in zip(parts, squares, means, strict=True)])
+    return list(zip(parts, diagonals, means, [stats.norm for stats in shifted], strict=True))
 
 
-def _alike(open_: list[Splitting]) -> Iterator[list[Splitting]]:
-    """Those of about one size."""
-    left = sorted(open_, key=lambda one: -one.part.size)
-    while left:
-        least = _ALIKE * left[0].part.size
-        group = [one for one in left if one.part.size >= least]
-        left = left[len(group) :]
+def _similar_groups(candidates: list[Candidate]) -> Iterator[list[Candidate]]:
+    """Group parts of similar size so that they run as one batch."""
+    remaining = sorted(candidates, key=lambda candidate: -candidate.part.size)
+    while remaining:
+        least = _SIMILAR * remaining[0].part.size
+        group = [candidate for candidate in remaining if candidate.part.size >= least]
+        remaining = remaining[len(group) :]
         yield group
 
 
-def _height(pieces: Pieces, matrix: Node, n: int) -> float:
-    """About the norm of a matrix, no more than it: the root mean square of its eigenvalues, by their squares."""
-    norm = pieces.measure(matrix, n, n)[0]
+def _eigenvalue_scale(padded: PaddedMatrices, matrix: Node, n: int) -> float:
+    """Estimate the norm of a matrix from below: the root mean square of its eigenvalues, weighted by their squares."""
+    norm = padded.norm(matrix, n, n)
     if norm == 0:
         return 0.0
-    square = pieces.product(matrix, matrix, pieces.room(n, n), mirrored=True)
-    return pieces.measure(square, n, n)[0] / norm
+    square = padded.product(matrix, matrix, padded.allocate_padded(n, n), mirrored=True)
+    return padded.norm(square, n, n) / norm
 
 
-def _split(pieces: Pieces, open_: list[Splitting], height: float, vectors: bool) -> list[Part] | None:
-    """The parts below some number and those above it; None where none was found that parts one of them."""
-    shifts = [next(one.shifts, None) for one in open_]
-    found = [shift for shift in shifts if shift is not None]
-    if len(found) < len(open_):
+def _split(padded: PaddedMatrices, group: list[Candidate], scale: float, vectors: bool) -> list[Part] | None:
+    """Split each part at its next shift that separates its eigenvalues; None if a part runs out of shifts."""
+    shifts = [next(candidate.shifts, None) for candidate in group]
+    splits = [
+        Split(candidate.part, shift, candidate.spread)
+        for candidate, shift in zip(group, shifts, strict=True)
+        if shift is not None
+    ]
+    if len(splits) < len(group):
         return None
     try:
-        return split_at(pieces, [one.part for one in open_], found, [one.spread for one in open_], height, vectors)
+        return split_parts(padded, splits, scale, vectors)
     except NotConverged:
-        if len(open_) == 1:
-            return _split(pieces, open_, height, vectors)
-    parts = []  # who could not be parted is not known, so each goes on by itself
-    for one in open_:
-        halves = _split(pieces, [one], height, vectors)
+        if len(group) == 1:
+            return _split(padded, group, scale, vectors)
+    parts = []  # the batch does not say which of its parts failed, so each continues alone
+    for candidate in group:
+        halves = _split(padded, [candidate], scale, vectors)
         if halves is None:
             return None
         parts += halves
@@ -143,7 +154,10 @@ def _split(pieces: Pieces, open_: list[Splitting], height: float, vectors: bool)
 
 
 def _shifts(diagonal: np.ndarray, spread: float) -> Iterator[float]:
-    """Where to split: in the middle of the diagonal; where there are eigenvalues on both sides; and beside that."""
+    """Yield the shifts to split at: the diagonal's median, its mean, and values at both sides of the mean.
+
+    Some eigenvalues are always on both sides of the mean, but the median gives parts of similar size.
+    """
     mean, width = float(diagonal.mean()), spread / sqrt(len(diagonal))
     yield float(np.median(diagonal))
     yield mean
@@ -151,46 +165,46 @@ def _shifts(diagonal: np.ndarray, spread: float) -> Iterator[float]:
         yield mean + distance * width
 
 
-# What is small ----------------------------------------------------------------------------------
+# Small parts ------------------------------------------------------------------------------------
 
 
-def _diagonalize(pieces: Pieces, parts: list[Part], values: np.ndarray, basis: Node | None) -> None:
-    """Find the eigenvalues of small parts by rotations, all at once, and the columns of their eigenvectors."""
+def _diagonalize_small(padded: PaddedMatrices, parts: list[Part], values: np.ndarray, basis: Node | None) -> None:
+    """Compute the eigenvalues and eigenvectors of small parts by rotations, in one launch."""
     if not parts:
         return
-    device, count = pieces.cache.device, len(parts)
+    device, count = padded.cache.device, len(parts)
     side = max(part.size for part in parts)
-    stack = pieces.leaf(count, side, side)
+    stack = padded.allocate(count, side, side)
     means = []
-    for place, (part, _, mean, spread) in zip(each_of(stack), _spreads(pieces, parts), strict=True):
-        # what fills up has an eigenvalue after all others, and eigenvectors of its own
-        pieces.affine(part.matrix, place, part.size, part.size, beta=-mean, beyond=BOUND * spread or 1.0)
+    for target, (part, _, mean, spread) in zip(unstack(stack), _spreads(padded, parts), strict=True):
+        # the padding has an eigenvalue above all others, so that its eigenvectors do not mix with theirs
+        padded.affine(part.matrix, target, part.size, part.size, beta=-mean, beyond=BOUND * spread or 1.0)
         means.append(mean)
-    found = decompose("eigh", stack, "values" if basis is None else "vectors")
-    numbers = np.empty((count, side), pieces.real)
-    assert found[0].memory is not None
-    device.read(found[0].memory, found[0].offset * pieces.real.itemsize, numbers)
+    results = decompose("eigh", stack, "values" if basis is None else "vectors")
+    host_values = np.empty((count, side), padded.real)
+    assert results[0].memory is not None
+    device.read(results[0].memory, results[0].offset * padded.real.itemsize, host_values)
     for number, part in enumerate(parts):
         size = part.size
-        values[part.first : part.first + size] = numbers[number, :size] + means[number]
+        values[part.first : part.first + size] = host_values[number, :size] + means[number]
         if basis is None:
             continue
-        within = view_leaf(found[1], (size, size), (side, 1), found[1].offset + number * side * side)
+        inner = view_leaf(results[1], (size, size), (side, 1), results[1].offset + number * side * side)
         target = _columns(basis, part)
         if part.basis is None:
-            pieces.affine(within, target, size, size)
+            padded.affine(inner, target, size, size)
         else:
             rows = view_leaf(part.basis, (basis.shape[0], size), part.basis.strides, part.basis.offset)
-            pieces.product(rows, within, target)
+            padded.product(rows, inner, target)
 
 
 def _columns(basis: Node, part: Part) -> Node:
-    """Where the eigenvectors of a part go."""
+    """Return a view of the basis: the columns for the eigenvectors of a part."""
     return view_leaf(basis, (basis.shape[0], part.size), basis.strides, basis.offset + part.first)
 
 
-def _orthonormal(pieces: Pieces, basis: Node) -> Node:
-    """A basis that is orthonormal but for what has been rounded on the way, without that (Newton's step)."""
+def _orthonormalize(padded: PaddedMatrices, basis: Node) -> Node:
+    """Remove accumulated rounding errors from a nearly orthonormal basis by a step of Newton's iteration."""
     n = basis.shape[0]
-    gram = pieces.gram(basis, pieces.leaf(n, n))
-    return pieces.product(basis, gram, pieces.leaf(n, n), alpha=-0.5, beta=1.5, other=basis)
+    gram = padded.gram(basis, padded.allocate(n, n))
+    return padded.product(basis, gram, padded.allocate(n, n), alpha=-0.5, plus=Addend(1.5, basis))

@@ -1,4 +1,4 @@
-"""Tuning of eigenvalues of large matrices: the policy, and its values per kind of device."""
+"""Tune eigendecompositions of large matrices: the policy and its values for each kind of device."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpectralPolicy:
-    """How a Hermitian matrix is split.
+    """Parameters of splitting a Hermitian matrix.
 
     Parameters
     ----------
     base : int
-        Rows of the largest blocks that are not split but diagonalized by rotations, all in one launch, if that takes
-        them.
+        Rows of the largest parts that rotations diagonalize, all in one launch, instead of a split.
     multiple : int
-        Rows and columns of what is between are so many more, zeros, that they are multiples of this: whole vectors, and
+        Intermediate matrices are padded with zeros to a multiple of this in rows and columns: whole vectors, and
         whole steps of a tile.
     items, groups : int
-        Work-items of a group, and most groups, that look at a matrix: each has rows of it.
+        Work-items of a work-group, and the maximum of work-groups, in kernels that divide the rows of a matrix.
     """
 
     base: int
@@ -36,5 +35,5 @@ CPU = SpectralPolicy(base=160, multiple=16, items=1, groups=8)
 # 240. Groups and items were not varied.
 GPU = replace(CPU, base=96, items=128, groups=256)
 
-# For tests: matrices of a few rows are split more than once.
+# For tests: split matrices of a few rows more than once.
 TINY_GPU = SpectralPolicy(base=4, multiple=4, items=4, groups=3)

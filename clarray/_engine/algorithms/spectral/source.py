@@ -1,4 +1,4 @@
-"""The sources of what is between products of matrices."""
+"""Render the kernels that the spectral algorithms run between products of matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 _EXTENTS = numbers("long", ["all_rows", "all_columns", "rows", "columns"])
-# Templates call an element E, and its real part R.
+# The templates name the element type E and its real type R.
 _DECLARED = {
     "affine": (
         *("__global const E *xp", "long xo", "__global E *yp", "long yo"),
@@ -32,8 +32,8 @@ _DECLARED = {
 }
 
 
-def piece_source(name: str, dtype: np.dtype, items: int, multiply_add: str, capabilities: Capabilities) -> Source:
-    """Render 'affine', 'measure' or 'noise' for matrices of a dtype, and groups of so many work-items."""
+def matrix_source(name: str, dtype: np.dtype, items: int, multiply_add: str, capabilities: Capabilities) -> Source:
+    """Render 'affine', 'measure' or 'noise' for matrices of a dtype and work-groups of `items` work-items."""
     scalar = dtype_row(dtype).compute
     fields = Fields(*_DECLARED[name], types={"R": scalar})
     body = render(
