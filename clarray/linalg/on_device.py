@@ -66,8 +66,8 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
     except ValueError:
         return None
     device = device_of_operands((a, b))
-    small = launchers.small_matrices.takes_stack(device, shape[-1], prod(stack))
-    if not small and not launchers.factorization.takes_matrix(device):
+    small = launchers.small_matrices.supports_stack(device, shape[-1], prod(stack))
+    if not small and not launchers.factorization.supports_matrix(device):
         return None
     dtype = device_dtype(dtype, device)
     if not prod(stack) * shape[-1]:
@@ -95,8 +95,8 @@ def _factorize_squares(operation: str, a: Any, upper: bool = False) -> tuple[Dev
     device = device_of_operands((a,))
     if not is_square(shape):
         return None
-    small = launchers.small_matrices.takes_stack(device, shape[-1], prod(shape[:-2]))
-    if not small and not launchers.factorization.takes_matrix(device):
+    small = launchers.small_matrices.supports_stack(device, shape[-1], prod(shape[:-2]))
+    if not small and not launchers.factorization.supports_matrix(device):
         return None
     dtype = device_dtype(dtype, device)
     if not prod(shape):

@@ -74,8 +74,8 @@ def _decompose_small(operation: str, a: Any, mode: str, upper: bool = False) -> 
         return None
     device = device_of_operands((a,))
     elements: int = prod(shape)
-    small = launchers.small_matrices.takes_stack(device, max(shape[-2:]), prod(shape[:-2]))
-    if not small and (elements or not launchers.factorization.takes_matrix(device)):
+    small = launchers.small_matrices.supports_stack(device, max(shape[-2:]), prod(shape[:-2]))
+    if not small and (elements or not launchers.factorization.supports_matrix(device)):
         return None
     dtype = device_dtype(dtype, device)
     if elements:
@@ -88,7 +88,7 @@ def _decompose_small(operation: str, a: Any, mode: str, upper: bool = False) -> 
             )
         )
     results = []  # of operands without elements: a result with elements is the basis of a whole space
-    for position, extents in enumerate(launchers.small_matrices_teams.shapes_of_results(operation, mode, *shape[-2:])):
+    for position, extents in enumerate(launchers.small_matrices_teams.result_shapes(operation, mode, *shape[-2:])):
         shape_of_result = (*shape[:-2], *extents)
         real = operation != "qr" and position == {"eigh": 0, "svd": mode != "values"}[operation]
         result_dtype = np.dtype(dtype.char.lower()) if real else dtype
@@ -125,7 +125,11 @@ def _decompose_large(operation: str, a: Any, mode: str, upper: bool = False) -> 
 
 
 def _supports_large(operation: str, device: Device, shape: tuple[int, ...], mode: str = "reduced") -> bool:
-    if len(shape) < 2 or not prod(shape) or not launchers.factorization.takes_orthogonal(device, shape[-2] * shape[-1]):
+    if (
+        len(shape) < 2
+        or not prod(shape)
+        or not launchers.factorization.supports_orthogonal(device, shape[-2] * shape[-1])
+    ):
         return False
     rows, columns = shape[-2:]
     if operation == "qr":
@@ -239,7 +243,7 @@ def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
     if len(shape) != 2 or len(right_shape) not in (1, 2) or shape[0] != right_shape[0] or not prod(shape):
         return None
     device = device_of_operands((a, b))
-    if not launchers.small_matrices.takes_stack(device, max(shape), 1) and not _supports_large("svd", device, shape):
+    if not launchers.small_matrices.supports_stack(device, max(shape), 1) and not _supports_large("svd", device, shape):
         return None
     dtype = device_dtype(dtype, device)
     matrix, right_sides = (wrap(evaluate_as(as_array(x, device), dtype)) for x in (a, b))
@@ -279,7 +283,7 @@ def _device_matrices(a: Any) -> DeviceArray | None:
     device = device_of_operands((a,))
     if len(shape) < 2:
         return None
-    if not launchers.small_matrices.takes_stack(device, max(shape[-2:]), prod(shape[:-2])) and not _supports_large(
+    if not launchers.small_matrices.supports_stack(device, max(shape[-2:]), prod(shape[:-2])) and not _supports_large(
         "svd", device, shape
     ):
         return None
@@ -288,7 +292,7 @@ def _device_matrices(a: Any) -> DeviceArray | None:
 
 def _working_epsilon(array: DeviceArray) -> float:
     """Return the machine epsilon of the dtype in which the device factorizes `array`."""
-    return float(np.finfo(launchers.small_matrices.dtype_of_work(array.device, array.dtype)).eps)
+    return float(np.finfo(launchers.small_matrices.arithmetic_dtype(array.device, array.dtype)).eps)
 
 
 def _per_matrix(bound: Any, singular_values: DeviceArray) -> Any:

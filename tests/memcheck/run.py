@@ -302,7 +302,7 @@ def factorized(xp: ModuleType) -> Any:
 def factorized_by_blocks(xp: ModuleType) -> Any:
     """Blocks, panels and what is left over: of the tiny policy's many, of a GPU's two."""
     found = []
-    with changed("small_matrices", most=0, most_shared=0), changed("factorization", shared=True):
+    with changed("small_matrices", most=0, most_shared=0), changed("factorization", in_host_memory=True):
         for n, dtype in ((4, np.float32), (11, np.float32), (11, np.complex64), (67, np.float32)):
             a = xp.eye(n, dtype=dtype) * n + numbers(xp, 2, n, n, dtype=dtype) / 16
             found += [xp.linalg.solve(a, a[:, :, :3]), xp.linalg.inv(a[::-1]), xp.linalg.det(a / n)]
@@ -334,7 +334,7 @@ def factorized_by_warps(xp: ModuleType) -> Any:
 def orthogonalized(xp: ModuleType) -> Any:
     """By Cholesky's factors, in blocks and what is left over, and what of a column lies on its axis."""
     found = []
-    with changed("small_matrices", most=0, most_shared=0), changed("factorization", shared=True, least_orthogonal=0):
+    with changed("small_matrices", most=0, most_shared=0), changed("factorization", in_host_memory=True, least_orthogonal=0):
         for m, n, dtype in ((4, 4, np.float32), (21, 11, np.float32), (13, 11, np.complex64), (9, 13, np.float32)):
             a = xp.eye(m, n, dtype=dtype) * n + numbers(xp, m, n, dtype=dtype) / 16
             found += [*xp.linalg.qr(a), xp.linalg.qr(xp.triu(a), "r")]

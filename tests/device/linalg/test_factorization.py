@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import clarray
 from clarray._core.device_array import wrap
 from clarray._engine import speedups
-from clarray._engine.algorithms.factorization import launch_trial as trial
+from clarray._engine.algorithms.factorization import launch_self_test as self_test
 from clarray._engine.algorithms.factorization.launch import block_plan
 from clarray._engine.algorithms.factorization.source import panel_source
 from clarray._engine.algorithms.matmul.launch import update_launch
@@ -44,7 +44,7 @@ def in_blocks(row: str = "tiny-gpu") -> Iterator[None]:
     with ExitStack() as during:
         during.enter_context(policy_in_force(row))
         during.enter_context(policy_changed("small_matrices", most=0, most_shared=0))
-        during.enter_context(policy_changed("factorization", shared=True))
+        during.enter_context(policy_changed("factorization", in_host_memory=True))
         during.enter_context(clarray.config(host_library="raise"))
         yield
 
@@ -170,40 +170,42 @@ def test_warps_find_the_same_pivots(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_the_trial_of_warps(dtype: str) -> None:
+def test_the_self_test_of_warps(dtype: str) -> None:
     """It passes what is right, and an instruction that is not there, or finds something else, is not used."""
     with in_blocks("gpu"), policy_changed("factorization", items=128):
         cache = kernel_cache_of(current_device())
         plan = block_plan(cache, np.dtype(dtype))
-        assert trial.passes(cache, plan, "items")
-        assert trial.passes(cache, plan, "emulated")
-        assert not trial.passes(cache, plan, "no such way")
-        assert trial.pivot_search(cache, plan) == ("warps" if "nvidia" in CAPABILITIES.vendor.lower() else "items")
+        assert self_test.passes_self_test(cache, plan, "items")
+        assert self_test.passes_self_test(cache, plan, "emulated")
+        assert not self_test.passes_self_test(cache, plan, "no such way")
+        assert self_test.pivot_search(cache, plan) == ("warps" if "nvidia" in CAPABILITIES.vendor.lower() else "items")
 
 
-def test_a_trial_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_self_test_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(plan: Any, shape: Any, capabilities: Any) -> Source:
         """Takes any two numbers for equals."""
         right = panel_source(plan, replace(shape, search="emulated"), capabilities)
         return right._replace(text=right.text.replace("as_uint(weight) + 2", "3"))
 
-    monkeypatch.setattr(trial, "panel_source", wrong)
+    monkeypatch.setattr(self_test, "panel_source", wrong)
     with in_blocks("gpu"), policy_changed("factorization", items=128, panel=15):
         cache = kernel_cache_of(current_device())
-        assert not trial.passes(cache, block_plan(cache, np.dtype("float32")), "warps")
+        assert not self_test.passes_self_test(cache, block_plan(cache, np.dtype("float32")), "warps")
 
 
-def test_what_a_trial_says_is_of_its_panel_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_self_test_is_of_its_panel_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a policy keeps panels in memory there is none to try, which says nothing of other policies' panels."""
-    monkeypatch.setattr(trial, "_trusted", {})
-    monkeypatch.setattr(trial, "passes", lambda cache, plan, search: trial._shape(cache, plan, search).each > 0)
+    monkeypatch.setattr(self_test, "_self_tested", {})
+    monkeypatch.setattr(
+        self_test, "passes_self_test", lambda cache, plan, search: self_test._tested_panel(cache, plan, search).each > 0
+    )
     monkeypatch.setattr(type(CAPABILITIES), "may_be_nvidias", lambda self, test: True)
     with in_blocks("gpu"):
         cache = kernel_cache_of(current_device())
         plan = block_plan(cache, np.dtype("float32"))
         with policy_changed("factorization", panel_bytes=1):
-            assert trial.pivot_search(cache, plan) == "items"
-        assert trial.pivot_search(cache, plan) == "warps"
+            assert self_test.pivot_search(cache, plan) == "items"
+        assert self_test.pivot_search(cache, plan) == "warps"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])

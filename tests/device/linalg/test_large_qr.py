@@ -28,7 +28,7 @@ SIZES += [("float64", 7), ("complex128", 22)] if CAPABILITIES.fp64 else []
 @contextmanager
 def tall(row: str = "tiny-gpu") -> Iterator[None]:
     """Have the device take singular values of few columns, and rows only through QR."""
-    small, large = {"most": 12, "most_shared": 12}, {"shared": True, "least_orthogonal": 0}
+    small, large = {"most": 12, "most_shared": 12}, {"in_host_memory": True, "least_orthogonal": 0}
     with policy_in_force(row), policy_changed("small_matrices", **small), policy_changed("factorization", **large):
         yield
 

@@ -31,7 +31,7 @@ def split(row: str = "tiny-gpu", **changes: Any) -> Iterator[None]:
     with ExitStack() as during:
         during.enter_context(policy_in_force(row))
         during.enter_context(policy_changed("small_matrices", most=4, most_shared=4))
-        during.enter_context(policy_changed("factorization", shared=True, least_orthogonal=0))
+        during.enter_context(policy_changed("factorization", in_host_memory=True, least_orthogonal=0))
         during.enter_context(policy_changed("spectral", **changes))
         during.enter_context(clarray.config(host_library="raise"))
         yield

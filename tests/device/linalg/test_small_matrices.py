@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clarray
-from clarray._engine.algorithms.factorization.launch import takes_matrix
+from clarray._engine.algorithms.factorization.launch import supports_matrix
 from clarray._engine.runtime import current_device
 
 from ..conftest import outcome, policy_changed, policy_in_force
@@ -322,7 +322,7 @@ def test_who_computes() -> None:
     """LAPACK has few and large matrices of host memory, where they are; the device has all else."""
     own = not CAPABILITIES.host_memory
     few, many, large = (stack("float32", shape) for shape in ((4, 5, 5), (3000, 5, 5), (2, 140, 140)))
-    for a, on_device in ((few, own), (many, True), (large, takes_matrix(current_device()))):
+    for a, on_device in ((few, own), (many, True), (large, supports_matrix(current_device()))):
         d = clarray.asarray(a)
         with clarray.profile() as p:
             found = clarray.linalg.inv(d)

@@ -1,4 +1,4 @@
-"""Launches of factorizations of large matrices: a list of them per size, made once, and run for each matrix."""
+"""Launch factorizations of large matrices: prepare a launch sequence for each size, and run it for each matrix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from clarray._engine.algorithms.factorization.launch_trial import pivot_search
+from clarray._engine.algorithms.factorization.launch_self_test import pivot_search
 from clarray._engine.algorithms.factorization.plan import (
     INTS,
     FactorizationPlan,
@@ -18,7 +18,7 @@ from clarray._engine.algorithms.factorization.plan import (
     block_width,
     factorization_plan,
     panel_plan,
-    takes_large,
+    supports_large,
 )
 from clarray._engine.algorithms.factorization.policy import FactorizationPolicy
 from clarray._engine.algorithms.factorization.source import (
@@ -40,30 +40,30 @@ from clarray._engine.runtime import Device, Memory
 from clarray._engine.writing import write
 
 _INT32 = np.dtype(np.int32)
-_ALIGNED = 16  # bytes: rows begin at multiples
+_ALIGNED = 16  # bytes: the alignment of rows
 
 
-def takes_matrix(device: Device) -> bool:
-    """Whether the device factorizes matrices of any size itself, rather than the host's library."""
+def supports_matrix(device: Device) -> bool:
+    """Return whether kernels, rather than LAPACK on the host, factorize matrices of any size for this device."""
     cache = kernel_cache_of(device)
     tiled = not cache.policies.matmul.packed
-    return tiled and takes_large(cache.policies.factorization, device.capabilities.host_memory)
+    return tiled and supports_large(cache.policies.factorization, device.capabilities.host_memory)
 
 
-def takes_orthogonal(device: Device, elements: int) -> bool:
-    """Whether the device orthogonalizes the columns of a matrix of so many elements itself."""
-    return takes_matrix(device) and elements >= kernel_cache_of(device).policies.factorization.least_orthogonal
+def supports_orthogonal(device: Device, elements: int) -> bool:
+    """Return whether kernels compute the QR of a large matrix with this number of elements."""
+    return supports_matrix(device) and elements >= kernel_cache_of(device).policies.factorization.least_orthogonal
 
 
 def cholesky(a: Node, upper: bool) -> Node:
-    """Factorize each matrix of a stack, one after the other.
+    """Compute the Cholesky factor of each matrix of a stack, one after the other.
 
     Parameters
     ----------
     a : Node
         A leaf (..., n, n) of float32, float64, complex64 or complex128, with elements.
     upper : bool
-        Read the upper triangle and give the upper factor.
+        Read the upper triangle and return the upper factor.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def cholesky(a: Node, upper: bool) -> Node:
     Raises
     ------
     LinAlgError
-        A matrix is not positive definite; the device is waited for.
+        A matrix is not positive definite. To find out, the call waits for the device.
 
     References
     ----------
@@ -87,28 +87,28 @@ def cholesky(a: Node, upper: bool) -> Node:
         pitch = _pitch(n, dtype)
         work, ints = device.allocate(n * pitch * dtype.itemsize), device.allocate(INTS * _INT32.itemsize)
         device.fill_zero(ints)
-        found = _empty(device, a.shape, dtype)
-        memories = (work, ints, memory_of(found))
+        factors = _allocate(device, a.shape, dtype)
+        memories = (work, ints, memory_of(factors))
         key = ("cholesky", n, dtype, upper, cache.policies.factorization, cache.policies.matmul)
-        steps = cache.value_for(key, _cholesky_steps, cache, n, dtype, upper, memories)
+        sequence = cache.value_for(key, _cholesky_sequence, cache, n, dtype, upper, memories)
         for number, matrix in enumerate(_matrices(a)):
-            # the other triangle is this one's of the transposed matrix
+            # the upper triangle is the lower one of the transposed matrix
             write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix) if upper else matrix)
-            steps.run(memories, (0, 0, number * n * n))
+            sequence.run(memories, (0, 0, number * n * n))
         if device.read_scalar(ints, 0, _INT32):
             raise LinAlgError(FAILURES["cholesky"])
-        _wait_for_host(device, a)
-    return found
+        _synchronize_if_eager(device, a)
+    return factors
 
 
 def solve(a: Node, b: Node) -> Node:
-    """Solve with each matrix of a stack, one after the other.
+    """Solve a linear system with each matrix of a stack, one after the other.
 
     Parameters
     ----------
     a, b : Node
         Leaves (..., n, n) and (..., n, columns) of one dtype, float32, float64, complex64 or complex128, and with the
-        same stack, which may repeat (stride 0); `a` has elements.
+        same stack axes, which may have stride 0. `a` is not empty.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def solve(a: Node, b: Node) -> Node:
     Raises
     ------
     LinAlgError
-        A matrix is singular; the device is waited for.
+        A matrix is singular. To find out, the call waits for the device.
 
     References
     ----------
@@ -128,16 +128,16 @@ def solve(a: Node, b: Node) -> Node:
     device = device_of((a, b))
     with device.lock:
         cache = kernel_cache_of(device)
-        found = _empty(device, b.shape, b.dtype)
-        ints = _eliminate(cache, "solve", a, b, (found,), b.shape[-2] * b.shape[-1])
+        solutions = _allocate(device, b.shape, b.dtype)
+        ints = _eliminate(cache, "solve", a, b, (solutions,))
         if device.read_scalar(ints, 0, _INT32):
             raise LinAlgError(FAILURES["solve"])
-        _wait_for_host(device, a, b)
-    return found
+        _synchronize_if_eager(device, a, b)
+    return solutions
 
 
 def determinant(operation: str, a: Node) -> tuple[Node, ...]:
-    """Do 'det' or 'slogdet' with each matrix of a stack, one after the other.
+    """Compute 'det' or 'slogdet' of each matrix of a stack, one after the other.
 
     Parameters
     ----------
@@ -148,58 +148,59 @@ def determinant(operation: str, a: Node) -> tuple[Node, ...]:
     Returns
     -------
     tuple of Node
-        New leaves, one for each result.
+        A new leaf for each result.
     """
     device = device_of((a,))
     with device.lock:
         dtypes = [a.dtype, np.dtype(a.dtype.char.lower())][: 1 if operation == "det" else 2]
-        found = tuple(_empty(device, a.shape[:-2], dtype) for dtype in dtypes)
-        _eliminate(kernel_cache_of(device), operation, a, None, found, 1)
-        _wait_for_host(device, a)
-    return found
+        results = tuple(_allocate(device, a.shape[:-2], dtype) for dtype in dtypes)
+        _eliminate(kernel_cache_of(device), operation, a, None, results)
+        _synchronize_if_eager(device, a)
+    return results
 
 
-def _eliminate(
-    cache: KernelCache, operation: str, a: Node, b: Node | None, found: tuple[Node, ...], size: int
-) -> Memory:
-    """Do LU of each matrix, and what is to follow, into results of `size` elements each; give what was noted."""
+def _eliminate(cache: KernelCache, operation: str, a: Node, b: Node | None, results: tuple[Node, ...]) -> Memory:
+    """Run LU of each matrix, and the rest of the operation, into the results; return the integers of the last run."""
     n, columns, dtype = a.shape[-1], 0 if b is None else b.shape[-1], a.dtype
     device, pitch = cache.device, _pitch(n, dtype)
     work = device.allocate((n + columns) * pitch * dtype.itemsize)
-    noted = _noted(block_plan(cache, dtype), cache.policies.factorization)
-    ints = device.allocate((INTS + 4 * noted + n) * _INT32.itemsize)
+    exchanges = _exchange_capacity(block_plan(cache, dtype), cache.policies.factorization)
+    ints = device.allocate((INTS + 4 * exchanges + n) * _INT32.itemsize)
     device.fill_zero(ints)
-    memories: tuple[Memory, ...] = (work, ints, *map(memory_of, found))
+    outputs = tuple(map(memory_of, results))
+    memories: tuple[Memory, ...] = (work, ints, *outputs)
+    system = LinearSystem(work, ints, n, columns, dtype)
     key = (operation, n, columns, dtype, cache.policies.factorization, cache.policies.matmul)
-    steps = cache.value_for(key, _lu_steps, cache, operation, n, columns, dtype, memories)
+    sequence = cache.value_for(key, _lu_sequence, cache, operation, system, outputs)
     rights = _matrices(b) if b is not None and columns else None
+    size = 1 if b is None else n * columns  # elements of a result per matrix
     for number, matrix in enumerate(_matrices(a)):
         write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix))
         if rights is not None:
             write(leaf(work, (columns, n), (pitch, 1), n * pitch, dtype), transposed_leaf(next(rights)))
-        steps.run(memories, (0, 0, *(number * size for _ in found)))
+        sequence.run(memories, (0, 0, *(number * size for _ in results)))
     return ints
 
 
-def _empty(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> Node:
-    """A leaf whose elements the memory happens to hold."""
+def _allocate(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> Node:
+    """Allocate an uninitialized leaf."""
     return contiguous_leaf(device.allocate(prod(shape) * dtype.itemsize), shape, dtype)
 
 
 def _matrices(stack: Node) -> Iterator[Node]:
-    """Each matrix of a stack, where it lies."""
-    for place in np.ndindex(*stack.shape[:-2]):
-        offset = stack.offset + sum(i * step for i, step in zip(place, stack.strides, strict=False))
+    """Yield a view of each matrix of a stack."""
+    for index in np.ndindex(*stack.shape[:-2]):
+        offset = stack.offset + sum(i * step for i, step in zip(index, stack.strides, strict=False))
         yield view_leaf(stack, stack.shape[-2:], stack.strides[-2:], offset)
 
 
-def _wait_for_host(device: Device, *operands: Node) -> None:
+def _synchronize_if_eager(device: Device, *operands: Node) -> None:
     if any(node.flags & EAGER for node in operands):
         device.synchronize()
 
 
 def _pitch(n: int, dtype: np.dtype) -> int:
-    """How far the lines of a matrix lie apart: vectors begin where they may."""
+    """Return the stride between lines of `n` elements, so that vectors of each line are aligned."""
     lanes = max(1, _ALIGNED // dtype.itemsize)
     return -(-n // lanes) * lanes
 
@@ -210,21 +211,21 @@ def block_plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
     return factorization_plan(dtype, policies.factorization, local_bytes, multiply_add)
 
 
-# Lists of launches ----------------------------------------------------------------------------
+# Launch sequences -----------------------------------------------------------------------------
 
 
-def _cholesky_steps(
+def _cholesky_sequence(
     cache: KernelCache, n: int, dtype: np.dtype, upper: bool, memories: Sequence[Memory]
 ) -> LaunchSequence:
     return LaunchSequence(_cholesky_launches(cache, n, dtype, upper, *memories), memories)
 
 
 def _cholesky_launches(
-    cache: KernelCache, n: int, dtype: np.dtype, upper: bool, work: Memory, ints: Memory, found: Memory
+    cache: KernelCache, n: int, dtype: np.dtype, upper: bool, work: Memory, ints: Memory, result: Memory
 ) -> Iterator[Launch]:
     plan, pitch = block_plan(cache, dtype), _pitch(n, dtype)
     factorize = cache.kernel_for(("cholesky block", plan), cholesky_block_source, plan, cache.capabilities)
-    how = SubstitutionPlan(block=plan.block, conjugated=True)
+    form = SubstitutionPlan(block=plan.block, conjugated=True)
     for k in range(0, n, plan.block):
         size = min(plan.block, n - k)
         corner, end = k * (pitch + 1), k + size
@@ -232,181 +233,230 @@ def _cholesky_launches(
         yield Launch(factorize, (1,), (plan.block,), args, False, size**2 * dtype.itemsize)
         if end == n:
             break
-        lines = corner + size * pitch
-        below_corner = Lines(work, lines, pitch, 1)
-        places = {"t": Lines(work, corner, pitch, 1), "x": below_corner, "y": below_corner}
-        yield substitution(cache, plan, how, places, n - end, size)
-        below = leaf(work, (n - end, size), (pitch, 1), lines, dtype)
-        left = leaf(work, (n - end, n - end), (pitch, 1), end * (pitch + 1), dtype)
-        yield update_launch(cache, below, transposed_leaf(below), left, True, True)
+        below = corner + size * pitch
+        lines = Lines(work, below, pitch, 1)
+        operands = SubstitutionOperands(Lines(work, corner, pitch, 1), lines, lines)
+        yield substitution(cache, plan, form, operands, n - end, size)
+        panel = leaf(work, (n - end, size), (pitch, 1), below, dtype)
+        trailing = leaf(work, (n - end, n - end), (pitch, 1), end * (pitch + 1), dtype)
+        yield update_launch(cache, panel, transposed_leaf(panel), trailing, True, True)
     copy = cache.kernel_for(("triangle", plan, upper), triangle_source, plan, upper, cache.capabilities)
     side = -(-n // SIDE)
-    args = copy.arguments(wp=work.buffer, wo=0, xp=found.buffer, xo=0, pitch=pitch, n=n)
+    args = copy.arguments(wp=work.buffer, wo=0, xp=result.buffer, xo=0, pitch=pitch, n=n)
     yield Launch(copy, (side, side), (SIDE, SIDE), args, False, 2 * n * n * dtype.itemsize)
 
 
-def _lu_steps(
-    cache: KernelCache, operation: str, n: int, columns: int, dtype: np.dtype, memories: Sequence[Memory]
-) -> LaunchSequence:
-    return LaunchSequence(_lu_launches(cache, operation, n, columns, dtype, *memories), memories)
-
-
-def _lu_launches(
-    cache: KernelCache,
-    operation: str,
-    n: int,
-    columns: int,
-    dtype: np.dtype,
-    work: Memory,
-    ints: Memory,
-    *found: Memory,
-) -> Iterator[Launch]:
-    """LU of the first lines of what lies in `work`, which are columns; the other lines are right sides."""
-    plan, pitch = block_plan(cache, dtype), _pitch(n, dtype)
-    k, most, search = 0, cache.capabilities.max_work_group, pivot_search(cache, plan)
-    while k < n:
-        shape = panel_plan(n - k, dtype.itemsize, cache.policies.factorization, most, search)
-        end = min(k + block_width(plan, cache.policies.factorization, shape, n - k), n)
-        yield from _panel_launches(cache, plan, shape, n, k, end, work, ints)
-        lines, size, block, moves = n + columns - end, end - k, shape.width, INTS
-        if lines and size > block:
-            kernel = cache.kernel_for(("exchange", plan, block), exchange_source, plan, block, cache.capabilities)
-            place = {"wp": work.buffer, "wo": k * (pitch + 1), "ip": ints.buffer, "io": 0}
-            args = kernel.arguments(pitch=pitch, columns=size, **place)
-            yield Launch(kernel, (-(-size // plan.lines),), (plan.lines,), args, False, size**2 * dtype.itemsize)
-            block, moves = plan.block, INTS + 2 * plan.block
-        if lines:
-            yield from _update_launches(cache, plan, block, n, (k, end), lines, moves, work, ints)
-        k = end
-    if operation != "solve":
-        kernel = cache.kernel_for((operation, plan), determinant_source, plan, operation, cache.capabilities)
-        place = {"wp": work.buffer, "wo": 0, "ip": ints.buffer, "io": 0}
-        for name, memory in zip("xy", found, strict=False):
-            place |= {f"{name}p": memory.buffer, f"{name}o": 0}
-        args = kernel.arguments(pitch=pitch, n=n, **place)
-        yield Launch(kernel, (1,), (ITEMS,), args, False, n * dtype.itemsize)
-    elif columns:
-        yield from _back_launches(cache, plan, n, columns, dtype, work, *found)
-
-
-def _panel_launches(
-    cache: KernelCache,
-    plan: FactorizationPlan,
-    shape: PanelPlan,
-    n: int,
-    first: int,
-    last: int,
-    work: Memory,
-    ints: Memory,
-) -> Iterator[Launch]:
-    """Factorize the columns of a block, by one panel after the other; they are updated, and no others are."""
-    pitch, itemsize = _pitch(n, plan.dtype), plan.dtype.itemsize
-    factorize = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
-    spare = INTS + 4 * _noted(plan, cache.policies.factorization)
-    for k in range(first, last, shape.width):
-        end, moves = min(k + shape.width, last), INTS + 2 * (k - first)
-        place = {"wp": work.buffer, "wo": k * (pitch + 1), "ip": ints.buffer, "io": 0, "pitch": pitch}
-        noted = {"begins": int(k == 0), "moves": moves, "spare": spare}
-        args = factorize.arguments(rows=n - k, size=end - k, **noted, **place)
-        yield Launch(factorize, (1,), (shape.items,), args, False, 2 * (end - k) * (n - k) * itemsize)
-        if end < last:
-            yield from _update_launches(cache, plan, shape.width, n, (k, end), last - end, moves, work, ints)
-
-
-def _update_launches(
-    cache: KernelCache,
-    plan: FactorizationPlan,
-    block: int,
-    n: int,
-    columns: tuple[int, int],
-    lines: int,
-    moves: int,
-    work: Memory,
-    ints: Memory,
-) -> Iterator[Launch]:
-    """Update so many lines that follow some columns: their rows are exchanged, solved for, and multiplied.
+class LinearSystem(NamedTuple):
+    """A matrix and its right sides in the memory that LU overwrites.
 
     Parameters
     ----------
-    block : int
-        How many columns the kernel is for.
-    columns : (int, int)
-        The first, and the first that is none of them.
-    moves : int
-        Where the exchanges are noted.
+    work : Memory
+        The transposed matrix in `n` lines, and the right sides in `columns` further lines, see `_pitch`.
+    ints : Memory
+        The flag of singularity, the parity of the row exchanges, and the exchanges of a block and of a panel.
+    n, columns : int
+    dtype : dtype
     """
-    (k, end), dtype, pitch = columns, plan.dtype, _pitch(n, plan.dtype)
-    size, corner, right = end - k, k * (pitch + 1), end * pitch + k
-    how = SubstitutionPlan(block=block, unit=True, swapped=True)
-    beside = Lines(work, right, pitch, 1)
-    places = {"t": Lines(work, corner, 1, pitch), "x": beside, "y": beside}
-    yield substitution(cache, plan, how, places, lines, size, {"moves": ints.buffer, "mo": moves})
+
+    work: Memory
+    ints: Memory
+    n: int
+    columns: int
+    dtype: np.dtype
+
+    @property
+    def pitch(self) -> int:
+        return _pitch(self.n, self.dtype)
+
+    def view(self, rows: range, columns: range) -> Node:
+        """Return a view of rows and columns of the transposed matrix."""
+        offset = rows.start * self.pitch + columns.start
+        return leaf(self.work, (len(rows), len(columns)), (self.pitch, 1), offset, self.dtype)
+
+    def arguments(self, corner: int) -> dict[str, Any]:
+        """Return the arguments of a kernel that starts at a corner of the matrix, by name."""
+        return {"wp": self.work.buffer, "wo": corner, "ip": self.ints.buffer, "io": 0, "pitch": self.pitch}
+
+
+def _lu_sequence(
+    cache: KernelCache, operation: str, system: LinearSystem, results: tuple[Memory, ...]
+) -> LaunchSequence:
+    return LaunchSequence(_lu_launches(cache, operation, system, results), (system.work, system.ints, *results))
+
+
+def _lu_launches(
+    cache: KernelCache, operation: str, system: LinearSystem, results: tuple[Memory, ...]
+) -> Iterator[Launch]:
+    """Yield the launches of LU and of the rest of an operation: 'det', 'slogdet' or 'solve'."""
+    n, columns, dtype = system.n, system.columns, system.dtype
+    plan, policy = block_plan(cache, dtype), cache.policies.factorization
+    k, max_items, search = 0, cache.capabilities.max_work_group, pivot_search(cache, plan)
+    while k < n:
+        form = panel_plan(n - k, dtype.itemsize, policy, max_items, search)
+        block = range(k, min(k + block_width(plan, policy, form, n - k), n))
+        yield from _panel_launches(cache, plan, form, system, block)
+        lines, width, moves = n + columns - block.stop, form.width, INTS
+        if lines and len(block) > width:
+            yield _exchange_launch(cache, plan, width, system, block)
+            width, moves = plan.block, INTS + 2 * plan.block
+        if lines:
+            update = Update(block, width, lines, moves)
+            yield from _update_launches(cache, plan, system, update)
+        k = block.stop
+    if operation != "solve":
+        kernel = cache.kernel_for((operation, plan), determinant_source, plan, operation, cache.capabilities)
+        arguments = system.arguments(0)
+        for name, memory in zip("xy", results, strict=False):
+            arguments |= {f"{name}p": memory.buffer, f"{name}o": 0}
+        yield Launch(kernel, (1,), (ITEMS,), kernel.arguments(n=n, **arguments), False, n * dtype.itemsize)
+    elif columns:
+        yield from _back_launches(cache, plan, system, *results)
+
+
+class Update(NamedTuple):
+    """The update of the lines that follow a block.
+
+    Parameters
+    ----------
+    block : range
+        The factorized columns.
+    width : int
+        Columns that the substitution kernel is rendered for.
+    lines : int
+        Number of the lines to update.
+    moves : int
+        Offset of the block's row exchanges in `LinearSystem.ints`.
+    """
+
+    block: range
+    width: int
+    lines: int
+    moves: int
+
+
+def _panel_launches(
+    cache: KernelCache, plan: FactorizationPlan, form: PanelPlan, system: LinearSystem, block: range
+) -> Iterator[Launch]:
+    """Yield the launches that factorize a block's columns panel by panel. They update no other columns."""
+    n, itemsize = system.n, plan.dtype.itemsize
+    factorize = cache.kernel_for(("panel", plan, form), panel_source, plan, form, cache.capabilities)
+    spare = INTS + 4 * _exchange_capacity(plan, cache.policies.factorization)
+    for k in block[:: form.width]:
+        panel = range(k, min(k + form.width, block.stop))
+        moves = INTS + 2 * (k - block.start)
+        arguments = system.arguments(k * (system.pitch + 1))
+        arguments |= {"begins": int(k == 0), "moves": moves, "spare": spare}
+        args = factorize.arguments(rows=n - k, size=len(panel), **arguments)
+        yield Launch(factorize, (1,), (form.items,), args, False, 2 * len(panel) * (n - k) * itemsize)
+        if panel.stop < block.stop:
+            update = Update(panel, form.width, block.stop - panel.stop, moves)
+            yield from _update_launches(cache, plan, system, update)
+
+
+def _exchange_launch(
+    cache: KernelCache, plan: FactorizationPlan, width: int, system: LinearSystem, block: range
+) -> Launch:
+    """Return the launch that exchanges the rows of a block's panels and merges their exchanges into one."""
+    size = len(block)
+    kernel = cache.kernel_for(("exchange", plan, width), exchange_source, plan, width, cache.capabilities)
+    args = kernel.arguments(columns=size, **system.arguments(block.start * (system.pitch + 1)))
+    return Launch(kernel, (-(-size // plan.lines),), (plan.lines,), args, False, size**2 * plan.dtype.itemsize)
+
+
+def _update_launches(
+    cache: KernelCache, plan: FactorizationPlan, system: LinearSystem, update: Update
+) -> Iterator[Launch]:
+    """Yield the launches that exchange rows of the lines, solve them by the block's triangle, and update the rest."""
+    n, pitch, work = system.n, system.pitch, system.work
+    block, width, lines, moves = update
+    first, end = block.start, block.stop
+    form = SubstitutionPlan(block=width, unit=True, swapped=True)
+    right_sides = Lines(work, end * pitch + first, pitch, 1)
+    exchanges = Exchanges(system.ints, moves)
+    triangle = Lines(work, first * (pitch + 1), 1, pitch)
+    operands = SubstitutionOperands(triangle, right_sides, right_sides, exchanges)
+    yield substitution(cache, plan, form, operands, lines, len(block))
     if end < n:
-        above = leaf(work, (lines, size), (pitch, 1), right, dtype)
-        below = leaf(work, (size, n - end), (pitch, 1), corner + size, dtype)
-        left = leaf(work, (lines, n - end), (pitch, 1), end * (pitch + 1), dtype)
-        yield update_launch(cache, above, below, left)
+        following, below = range(end, end + lines), range(end, n)
+        solved, factors = system.view(following, block), system.view(block, below)
+        yield update_launch(cache, solved, factors, system.view(following, below))
 
 
-def _noted(plan: FactorizationPlan, policy: FactorizationPolicy) -> int:
-    """Columns of which exchanges are noted at most."""
+def _exchange_capacity(plan: FactorizationPlan, policy: FactorizationPolicy) -> int:
+    """Return the maximum of columns with stored row exchanges."""
     return max(plan.block, policy.panel, policy.tall_panel)
 
 
 def _back_launches(
-    cache: KernelCache, plan: FactorizationPlan, n: int, columns: int, dtype: np.dtype, work: Memory, found: Memory
+    cache: KernelCache, plan: FactorizationPlan, system: LinearSystem, result: Memory
 ) -> Iterator[Launch]:
-    """Solve with U, from its end, for the lines that follow it, into the columns of the result."""
-    pitch, how = _pitch(n, dtype), SubstitutionPlan(block=plan.block)
+    """Yield the launches that solve the right sides with U, from its end, into the columns of the result."""
+    n, columns, pitch, work = system.n, system.columns, system.pitch, system.work
+    form, right_sides = SubstitutionPlan(block=plan.block), range(n, n + columns)
     for k in reversed(range(0, n, plan.block)):
         size = min(plan.block, n - k)
         last = k + size - 1
-        places = {
-            "t": Lines(work, last * (pitch + 1), -1, -pitch),
-            "x": Lines(work, n * pitch + last, pitch, -1),
-            "y": Lines(found, last * columns, 1, -columns),
-        }
-        yield substitution(cache, plan, how, places, columns, size)
+        operands = SubstitutionOperands(
+            triangle=Lines(work, last * (pitch + 1), -1, -pitch),
+            x=Lines(work, n * pitch + last, pitch, -1),
+            y=Lines(result, last * columns, 1, -columns),
+        )
+        yield substitution(cache, plan, form, operands, columns, size)
         if k:
-            solved = leaf(found, (columns, size), (1, columns), k * columns, dtype)
-            above = leaf(work, (size, k), (pitch, 1), k * pitch, dtype)
-            left = leaf(work, (columns, k), (pitch, 1), n * pitch, dtype)
-            yield update_launch(cache, solved, above, left)
+            solved = leaf(result, (columns, size), (1, columns), k * columns, system.dtype)
+            above = system.view(range(k, k + size), range(k))
+            yield update_launch(cache, solved, above, system.view(right_sides, range(k)))
+
+
+# Substitution ---------------------------------------------------------------------------------
 
 
 class Lines(NamedTuple):
-    """Lines in memory: where they begin, how far they are from each other, and how far their elements are."""
+    """Lines in memory: the offset of the first one, and the strides between lines and between elements."""
 
     memory: Memory
     offset: int
-    apart: int
+    pitch: int
     step: int
 
 
-_STRIDES = {"t": ("ts", "tk"), "x": ("xl", "xs"), "y": ("yl", "ys")}  # the kernel's names of a matrix's strides
+class Exchanges(NamedTuple):
+    """Memory and offset of row exchanges."""
+
+    memory: Memory
+    offset: int
+
+
+class SubstitutionOperands(NamedTuple):
+    """The rows of the triangular block, the right sides `x`, the solutions `y`, and row exchanges to apply first."""
+
+    triangle: Lines
+    x: Lines
+    y: Lines
+    exchanges: Exchanges | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the kernel's arguments by name."""
+        t, x, y, exchanges = self
+        values: dict[str, Any] = {"tp": t.memory.buffer, "to": t.offset, "ts": t.pitch, "tk": t.step}
+        values |= {"xp": x.memory.buffer, "xo": x.offset, "xl": x.pitch, "xs": x.step}
+        values |= {"yp": y.memory.buffer, "yo": y.offset, "yl": y.pitch, "ys": y.step}
+        if exchanges is not None:
+            values |= {"moves": exchanges.memory.buffer, "mo": exchanges.offset}
+        return values
 
 
 def substitution(
     cache: KernelCache,
     plan: FactorizationPlan,
-    how: SubstitutionPlan,
-    places: dict[str, Lines],
+    form: SubstitutionPlan,
+    operands: SubstitutionOperands,
     lines: int,
     size: int,
-    exchanges: dict[str, Any] | None = None,
 ) -> Launch:
-    """The launch that solves lines by a triangular block.
-
-    Parameters
-    ----------
-    places : dict
-        The rows of the block ``t``, the lines ``x`` that are solved for, and the lines ``y`` that are written.
-    exchanges : dict, optional
-        Arguments of a kernel that exchanges rows before, by name.
-    """
-    kernel = cache.kernel_for(("substitute", plan, how), substitute_source, plan, how, cache.capabilities)
-    values = {"lines": lines, "size": size, **(exchanges or {})}
-    for name, (memory, offset, *strides) in places.items():
-        values |= {f"{name}p": memory.buffer, f"{name}o": offset, **dict(zip(_STRIDES[name], strides, strict=True))}
+    """Return the launch that solves `lines` right sides by a triangular block of `size` rows."""
+    kernel = cache.kernel_for(("substitute", plan, form), substitute_source, plan, form, cache.capabilities)
+    args = kernel.arguments(lines=lines, size=size, **operands.arguments())
     nbytes = 2 * lines * size * plan.dtype.itemsize
-    return Launch(kernel, (-(-lines // plan.lines),), (plan.lines,), kernel.arguments(**values), False, nbytes)
+    return Launch(kernel, (-(-lines // plan.lines),), (plan.lines,), args, False, nbytes)

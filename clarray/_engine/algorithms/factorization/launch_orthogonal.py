@@ -1,4 +1,4 @@
-"""Launches of QR of large matrices by Cholesky's factors: divisions by triangles, and signs as of reflections."""
+"""Launch the steps of QR of large matrices by Cholesky: division by a triangle, and the signs of reflections."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.launch import Lines, block_plan, substitution
+from clarray._engine.algorithms.factorization.launch import Lines, SubstitutionOperands, block_plan, substitution
 from clarray._engine.algorithms.factorization.plan import SubstitutionPlan
 from clarray._engine.algorithms.factorization.source import signed_block_source
 from clarray._engine.algorithms.matmul.launch import update_launch
@@ -17,55 +17,55 @@ from clarray._engine.runtime import Memory
 
 
 def divide(x: Node, r: Node) -> None:
-    """Replace X by X R^-1, whose rows are solved for by substitution: backward errors are small row by row.
+    """Replace X by X R^-1. Substitution solves each row of X, so backward errors are small for each row.
 
     Parameters
     ----------
     x : Node
-        A leaf (n, m) that nothing pending reads, contiguous, with elements: the transposed matrix, as rows of X are
-        solved for side by side.
+        The transposed X, so that neighbouring work-items solve its rows: a contiguous nonempty leaf (n, m) without
+        pending users.
     r : Node
-        A leaf (n, n), contiguous, upper triangular, no zero on its diagonal.
+        A leaf (n, n), contiguous, upper triangular, without zeros on its diagonal.
     """
     device = device_of((x, r))
     with device.lock:
         cache, memories = kernel_cache_of(device), (memory_of(x), memory_of(r))
-        places = (x.shape, x.offset, r.offset, x.dtype)
-        key = ("divide", *places, cache.policies.factorization, cache.policies.matmul)
-        cache.value_for(key, _divide_steps, cache, x, r).run(memories, (0, 0))
+        layout = (x.shape, x.offset, r.offset, x.dtype)
+        key = ("divide", *layout, cache.policies.factorization, cache.policies.matmul)
+        cache.value_for(key, _divide_sequence, cache, x, r).run(memories, (0, 0))
 
 
-def _divide_steps(cache: KernelCache, x: Node, r: Node) -> LaunchSequence:
+def _divide_sequence(cache: KernelCache, x: Node, r: Node) -> LaunchSequence:
     return LaunchSequence(_divide_launches(cache, x, r), (memory_of(x), memory_of(r)))
 
 
 def _divide_launches(cache: KernelCache, x: Node, r: Node) -> Iterator[Launch]:
     (n, m), dtype, plan = x.shape, x.dtype, block_plan(cache, x.dtype)
-    how = SubstitutionPlan(block=plan.block)
+    form = SubstitutionPlan(block=plan.block)
     for k in range(0, n, plan.block):
         size, end = min(plan.block, n - k), min(k + plan.block, n)
         lines = Lines(memory_of(x), x.offset + k * m, 1, m)
-        places = {"t": Lines(memory_of(r), r.offset + k * (n + 1), 1, n), "x": lines, "y": lines}
-        yield substitution(cache, plan, how, places, m, size)
+        operands = SubstitutionOperands(Lines(memory_of(r), r.offset + k * (n + 1), 1, n), lines, lines)
+        yield substitution(cache, plan, form, operands, m, size)
         if end < n:
             right = leaf(memory_of(r), (n - end, size), (1, n), r.offset + k * n + end, dtype)
-            found = leaf(memory_of(x), (size, m), (m, 1), x.offset + k * m, dtype)
-            left = leaf(memory_of(x), (n - end, m), (m, 1), x.offset + end * m, dtype)
-            yield update_launch(cache, right, found, left)
+            solved = leaf(memory_of(x), (size, m), (m, 1), x.offset + k * m, dtype)
+            trailing = leaf(memory_of(x), (n - end, m), (m, 1), x.offset + end * m, dtype)
+            yield update_launch(cache, right, solved, trailing)
 
 
 def reflected_signs(q: Node, rounding: float) -> Node:
-    """The signs that columns of Q have in a QR by Householder's reflections, as LAPACK's, of those that Q has here.
+    """Return the signs that relate the columns of Q to those of LAPACK's QR by Householder reflections.
 
-    Q less a diagonal of signs, each the one that the pivot before it has not, is eliminated without pivots.
+    A diagonal of signs, each opposite to its pivot, is subtracted from Q during an elimination without row exchanges.
 
     Parameters
     ----------
     q : Node
-        A leaf (n, n) that nothing pending reads, contiguous, with elements: the first n rows of Q, of which R has a
-        positive diagonal. It is overwritten.
+        The first n rows of Q, whose R has a positive diagonal: a contiguous nonempty leaf (n, n) without pending
+        users. It is overwritten.
     rounding : float
-        How far an element that is 1 may be from it.
+        Bound on the rounding error of an element that is 1.
 
     Returns
     -------
@@ -83,11 +83,11 @@ def reflected_signs(q: Node, rounding: float) -> Node:
         signs = contiguous_leaf(device.allocate(q.shape[0] * dtype.itemsize), q.shape[:1], dtype)
         cache, memories = kernel_cache_of(device), (memory_of(q), memory_of(signs))
         key = ("signs", q.shape, q.offset, q.dtype, rounding, cache.policies.factorization, cache.policies.matmul)
-        cache.value_for(key, _sign_steps, cache, q, memories[1], rounding).run(memories, (0, 0))
+        cache.value_for(key, _sign_sequence, cache, q, memories[1], rounding).run(memories, (0, 0))
     return signs
 
 
-def _sign_steps(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> LaunchSequence:
+def _sign_sequence(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> LaunchSequence:
     return LaunchSequence(_sign_launches(cache, q, signs, rounding), (memory_of(q), signs))
 
 
@@ -96,8 +96,8 @@ def _sign_launches(cache: KernelCache, q: Node, signs: Memory, rounding: float) 
     eliminate = cache.kernel_for(
         ("signed block", plan, rounding), signed_block_source, plan, rounding, cache.capabilities
     )
-    below_it = SubstitutionPlan(block=plan.block)
-    beside_it = SubstitutionPlan(block=plan.block, unit=True)
+    by_upper = SubstitutionPlan(block=plan.block)
+    by_lower = SubstitutionPlan(block=plan.block, unit=True)
     for k in range(0, n, plan.block):
         size, end = min(plan.block, n - k), min(k + plan.block, n)
         corner, rest = q.offset + k * (n + 1), n - end
@@ -105,13 +105,13 @@ def _sign_launches(cache: KernelCache, q: Node, signs: Memory, rounding: float) 
         yield Launch(eliminate, (1,), (plan.block,), args, False, 2 * size**2 * dtype.itemsize)
         if not rest:
             return
-        below, beside = corner + size * n, corner + size
+        below, right = corner + size * n, corner + size  # offsets of the panels below the block and to its right
         lines = Lines(work, below, n, 1)
-        places = {"t": Lines(work, corner, 1, n), "x": lines, "y": lines}
-        yield substitution(cache, plan, below_it, places, rest, size)
-        lines = Lines(work, beside, 1, n)
-        places = {"t": Lines(work, corner, n, 1), "x": lines, "y": lines}
-        yield substitution(cache, plan, beside_it, places, rest, size)
-        left = leaf(work, (rest, size), (n, 1), below, dtype)
-        right = leaf(work, (size, rest), (n, 1), beside, dtype)
-        yield update_launch(cache, left, right, leaf(work, (rest, rest), (n, 1), below + size, dtype))
+        operands = SubstitutionOperands(Lines(work, corner, 1, n), lines, lines)
+        yield substitution(cache, plan, by_upper, operands, rest, size)
+        lines = Lines(work, right, 1, n)
+        operands = SubstitutionOperands(Lines(work, corner, n, 1), lines, lines)
+        yield substitution(cache, plan, by_lower, operands, rest, size)
+        lower = leaf(work, (rest, size), (n, 1), below, dtype)
+        upper = leaf(work, (size, rest), (n, 1), right, dtype)
+        yield update_launch(cache, lower, upper, leaf(work, (rest, rest), (n, 1), below + size, dtype))

@@ -1,26 +1,26 @@
-"""The plan of factorizations of large matrices: blocks and panels, for a dtype and a device.
+"""Plan factorizations of large matrices: blocks and panels, for a dtype and a device.
 
-Cholesky, right-looking, of blocks of B rows, in place:
-
-      k
-    +---+---------+     1. the block on the diagonal is factorized by one work-group
-    | L |         |     2. the rows below are divided by it: each a work-item's, by substitution
-  k +---+---------+     3. what is left is updated by a product of matrices, tiles of its lower triangle only
-    | L |  left   |
-    +---+---------+
-
-LU with partial pivoting, of panels of P columns. The matrix lies transposed, so that the columns of a panel follow
-each other, and right sides are more columns of it, which are solved for on the way:
+Right-looking Cholesky in place, by blocks of B rows:
 
       k
-    +---+---------+---+    1. the panel is factorized by one work-group
-    |   |    U    |   |    2. rows are exchanged and divided by the panel's block, each column a work-item's
-  k +---+---------+ b |    3. what is left is updated by a product of matrices
-    | L |  left   |   |
-    +---+---------+---+    then b is solved for from its end, by blocks of U and products
+    +---+----------+     1. one work-group factorizes the block on the diagonal
+    | L |          |     2. work-items divide the rows below by it, by substitution, each a row
+  k +---+----------+     3. a product of matrices updates the tiles of the trailing matrix's lower triangle
+    | L | trailing |
+    +---+----------+
 
-Of many rows an update by few columns takes the time that reading them does. So these are factorized in blocks of B
-columns, by panels that update what is left of the block, and then the block updates what is left of the matrix.
+LU with partial pivoting, by panels of P columns. The matrix is stored transposed, so that a panel's columns are
+contiguous. The right sides b are further columns, and forward substitution solves them in the same launches:
+
+      k
+    +---+----------+---+    1. one work-group factorizes the panel
+    |   |    U     |   |    2. work-items exchange rows and divide by the panel's block, each a column
+  k +---+----------+ b |    3. a product of matrices updates the trailing matrix
+    | L | trailing |   |
+    +---+----------+---+    then blocks of U and products solve b by back substitution
+
+The update of a tall trailing matrix by few columns is bound by its memory traffic. So tall matrices are factorized in
+blocks of B columns: each panel updates only its block, and the whole block updates the trailing matrix.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ import numpy as np
 from clarray._engine.algorithms.factorization.policy import FactorizationPolicy
 from clarray._engine.fast_dataclass import dataclass
 
-WARP = 32  # work-items of NVIDIA's that do an instruction together
-INTS = 2  # whether a matrix has no result, and whether the exchanges of rows were odd
+WARP = 32  # work-items of a warp on NVIDIA's devices
+INTS = 2  # integers before the exchanges: the flag of a failure, and the parity of the row exchanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorizationPlan:
-    """What the sources are specialised on.
+    """The specialization of the sources of a factorization.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class FactorizationPlan:
     block, lines : int
         As in the policy.
     multiply_add : str
-        OpenCL's function.
+        OpenCL's function: 'fma' or 'mad'.
     """
 
     dtype: np.dtype
@@ -55,7 +55,19 @@ class FactorizationPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubstitutionPlan:
-    """What the source of a substitution is specialised on: the diagonal is 1, T is conjugated, rows are exchanged."""
+    """The specialization of the source of a substitution.
+
+    Parameters
+    ----------
+    block : int
+        Rows of the triangular block.
+    unit : bool
+        The diagonal is 1.
+    conjugated : bool
+        The block is conjugated.
+    swapped : bool
+        Rows are exchanged first.
+    """
 
     block: int
     unit: bool = False
@@ -65,16 +77,16 @@ class SubstitutionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelPlan:
-    """What the source of a panel is specialised on.
+    """The specialization of the source of a panel.
 
     Parameters
     ----------
     width, items : int
-        Columns, and work-items.
+        Columns, and work-items of the work-group.
     each : int
-        Rows that a work-item has in registers; 0: the panel stays in memory.
+        Rows that a work-item holds in registers. 0: the panel stays in memory.
     inner : int
-        Columns that are factorized before the others are updated, in memory.
+        Columns that are factorized before the others are updated, if the panel stays in memory.
     search : str
         As in the policy.
     """
@@ -89,7 +101,7 @@ class PanelPlan:
 def factorization_plan(
     dtype: np.dtype, policy: FactorizationPolicy, local_bytes: int, multiply_add: str
 ) -> FactorizationPlan:
-    """Choose blocks that fit into the device's local memory and registers."""
+    """Choose a block size that fits into the device's local memory and registers."""
     block = min(policy.block, policy.block_bytes // dtype.itemsize)
     while block > 1 and (block + 2) * block * dtype.itemsize > local_bytes:
         block //= 2
@@ -101,10 +113,10 @@ def factorization_plan(
     )
 
 
-def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, most_items: int, search: str) -> PanelPlan:
-    """Choose a panel of so many rows, whose pivots are found as `search` says where its warps are whole."""
-    items = min(policy.items, 1 << (most_items.bit_length() - 1))
-    shared = max(1, 4 * items // itemsize)  # wider elements need more registers, which a larger group has fewer of
+def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, max_items: int, search: str) -> PanelPlan:
+    """Choose the form of a panel with `rows` rows. The pivot search is by items if warps are not whole."""
+    items = min(policy.items, 1 << (max_items.bit_length() - 1))
+    shared = max(1, 4 * items // itemsize)  # wider elements need more registers: a smaller group has more per item
     if 4 * rows <= shared:
         shared = max(1, shared // 4)
     each = 1 << max(0, (-(-rows // shared) - 1).bit_length())
@@ -115,12 +127,12 @@ def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, most_items
     return PanelPlan(width=min(policy.panel, width), items=shared, each=each, inner=0, search=search)
 
 
-def block_width(plan: FactorizationPlan, policy: FactorizationPolicy, shape: PanelPlan, rows: int) -> int:
-    """How many columns are factorized, by such panels, before the rest of so many rows is updated."""
-    panels = plan.block // shape.width if rows * plan.dtype.itemsize >= policy.blocked_bytes else 1
-    return max(1, panels) * shape.width
+def block_width(plan: FactorizationPlan, policy: FactorizationPolicy, form: PanelPlan, rows: int) -> int:
+    """Return the number of columns that panels factorize before the trailing matrix is updated."""
+    panels = plan.block // form.width if rows * plan.dtype.itemsize >= policy.blocked_bytes else 1
+    return max(1, panels) * form.width
 
 
-def takes_large(policy: FactorizationPolicy, host_memory: bool) -> bool:
-    """Whether the device factorizes large matrices itself, rather than LAPACK on the host."""
-    return policy.shared if host_memory else policy.taken
+def supports_large(policy: FactorizationPolicy, host_memory: bool) -> bool:
+    """Return whether the device, rather than LAPACK on the host, factorizes large matrices."""
+    return policy.in_host_memory if host_memory else policy.in_device_memory

@@ -1,4 +1,4 @@
-"""Tuning of factorizations of large matrices: the policy, and its values per kind of device."""
+"""Tune factorizations of large matrices: the policy and its values for each kind of device."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorizationPolicy:
-    """Who factorizes a large matrix, and in which blocks.
+    """Parameters of factorizing a large matrix by blocks.
 
     Parameters
     ----------
-    taken, shared : bool
-        Whether the device does: where it has memory of its own, and where it works in host memory, and LAPACK is the
-        alternative. It multiplies matrices in tiles then.
+    in_device_memory, in_host_memory : bool
+        Whether kernels, rather than LAPACK, factorize on a device with memory of its own, and on a device whose
+        buffers are host memory. Both need products of matrices by tiles.
     least_orthogonal : int
-        Elements of the smallest matrix whose QR the device does by Cholesky's factors: the way has some 20 launches and
-        three looks at a number.
+        Elements of the smallest matrix whose QR is computed on the device by Cholesky. It takes some 20 launches and
+        three reads of a scalar.
     block, block_bytes : int
-        Rows of a triangular block that a work-group solves by, a power of two: so many, and no more than make a row of
-        so many bytes, which is what a work-item has in registers.
+        Rows of the triangular block of a substitution, a power of two, and the maximum of bytes of its row. A
+        work-item holds a row in registers.
     panel, least_panel, panel_bytes : int
-        Columns that are factorized with pivots before the rest of the matrix is updated, in registers: the most, and as
-        many as a panel of so many bytes has. Of which there would be fewer than the least, it stays in memory.
+        Maximum and minimum of columns of a panel in registers, and its size in bytes. A panel with fewer columns than
+        the minimum stays in memory.
     blocked_bytes : int
-        Bytes of a column from which on panels update the block that they are of, and that the rest.
+        Bytes of a column from which a panel updates only its block, and the block updates the trailing matrix.
     tall_panel, inner : int
-        Columns of a panel that stays in memory, and how many of them are factorized before the others are updated.
+        Columns of a panel that stays in memory, and the number of them that are factorized before the others are
+        updated.
     items : int
-        Work-items that share a panel of elements of 4 bytes, a power of two; fewer have wider ones in registers.
+        Work-items of a panel with elements of 4 bytes, a power of two. Panels of wider elements have fewer.
     lines : int
-        Right sides per work-group, each a work-item's.
+        Right sides per work-group, one for each work-item.
     search : str
-        How the largest of a panel's column is found: by a tree of 'items', or by 'warps' and an instruction of
-        NVIDIA's (architectures from 8.0 on, where a trial shows that it works; a tree elsewhere). 'emulated': by that
+        The pivot search of a panel's column: by a tree of 'items', or by 'warps' with an instruction of NVIDIA's
+        (from compute capability 8.0 on, after a self-test, with 'items' as the fallback). 'emulated': the same
         instruction in OpenCL C, for tests.
     """
 
-    taken: bool
-    shared: bool
+    in_device_memory: bool
+    in_host_memory: bool
     least_orthogonal: int
     block: int
     block_bytes: int
@@ -55,10 +56,10 @@ class FactorizationPolicy:
     search: str
 
 
-# It works in host memory, where LAPACK is quicker.
+# Its buffers are host memory, and LAPACK is faster.
 CPU = FactorizationPolicy(
-    taken=False,
-    shared=False,
+    in_device_memory=False,
+    in_host_memory=False,
     least_orthogonal=1 << 15,
     block=64,
     block_bytes=512,
@@ -84,12 +85,12 @@ CPU = FactorizationPolicy(
 # without: 4096 float32 17.5 and 30, float64 25.6 and 58, complex64 44.5 and 160; 2048 float64 7.4 and 7.9, complex64
 # 13.4 and 15.5, complex128 16.8 and 29.7, float32 5.4 both, and 5.8 with blocks from 4 KiB on; 8192 float32 70, and 90
 # where panels of fewer than 8 columns stay in memory.
-GPU = replace(CPU, taken=True, items=1024, lines=32, search="warps")
+GPU = replace(CPU, in_device_memory=True, items=1024, lines=32, search="warps")
 
-# For tests: matrices of a few rows have many blocks, on devices of both memory models, and panels of both forms.
+# For tests: divide matrices of a few rows into many blocks, on devices of both memory models, with both panel forms.
 TINY_GPU = replace(
     GPU,
-    shared=True,
+    in_host_memory=True,
     least_orthogonal=0,
     block=4,
     panel=2,

@@ -1,4 +1,4 @@
-"""The sources of factorizations of large matrices."""
+"""Render the kernels of factorizations of large matrices."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from clarray._engine.ops.dtypes import dtype_row
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
-SIDE = 16  # of a square of work-items
-ITEMS = 64  # that multiply pivots
-_UNROLLED = 256  # elements of a work-item for which code is written out
+SIDE = 16  # work-items along each side of a square work-group
+ITEMS = 64  # work-items that multiply pivots
+_UNROLLED = 256  # the most elements of a work-item for which loops are unrolled
 
 
 def arithmetic(dtype: np.dtype, multiply_add: str) -> dict[str, Any]:
-    """What the arithmetic of elements is rendered with."""
+    """Return the template variables of the arithmetic of elements."""
     scalar = dtype_row(dtype).compute
     return {
         "complex_": dtype.kind == "c",
@@ -35,7 +35,7 @@ def arithmetic(dtype: np.dtype, multiply_add: str) -> dict[str, Any]:
     }
 
 
-# Templates call an element E, and its real part R.
+# The templates name the element type E and its real type R.
 _WORK = ("__global E *wp", "long wo")
 _INTS = ("__global int *ip", "long io")
 
@@ -52,41 +52,41 @@ def cholesky_block_source(plan: FactorizationPlan, capabilities: Capabilities) -
     return _source("cholesky_block", fields, plan, capabilities, block=plan.block)
 
 
-def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabilities) -> Source:
+def panel_source(plan: FactorizationPlan, form: PanelPlan, capabilities: Capabilities) -> Source:
     """Render the factorization of a panel with pivots."""
-    stages, left = [], shape.items
-    while left > 1:
-        fan = min(8, left)
-        left //= fan
-        stages.append((left, fan))
+    stages, candidates = [], form.items  # the tree of the pivot search
+    while candidates > 1:
+        fan_in = min(8, candidates)
+        candidates //= fan_in
+        stages.append((candidates, fan_in))
     fields = Fields(*_WORK, *_INTS, "const long pitch", *numbers("int", ["rows", "size", "begins", "moves", "spare"]))
     return _source(
-        "panel" if shape.each else "tall_panel",
+        "panel" if form.each else "tall_panel",
         fields,
         plan,
         capabilities,
-        width=shape.width,
-        items=shape.items,
-        each=shape.each,
-        inner=shape.inner,
-        search=shape.search,
+        width=form.width,
+        items=form.items,
+        each=form.each,
+        inner=form.inner,
+        search=form.search,
         warp_size=WARP,
-        unrolled=shape.each * shape.width <= _UNROLLED,
+        unrolled=form.each * form.width <= _UNROLLED,
         stages=stages,
     )
 
 
 def exchange_source(plan: FactorizationPlan, width: int, capabilities: Capabilities) -> Source:
-    """Render the exchange of rows of a block of panels so wide."""
+    """Render the exchange of rows of a block whose panels have `width` columns."""
     fields = Fields(*_WORK, *_INTS, "const long pitch", "const int columns")
     return _source("exchange", fields, plan, capabilities, block=plan.block, width=width, items=plan.lines, ints=INTS)
 
 
-def substitute_source(plan: FactorizationPlan, how: SubstitutionPlan, capabilities: Capabilities) -> Source:
+def substitute_source(plan: FactorizationPlan, form: SubstitutionPlan, capabilities: Capabilities) -> Source:
     """Render the solution by a triangular block."""
     fields = Fields(
         *("__global const E *tp", "long to", "__global E *xp", "long xo", "__global E *yp", "long yo"),
-        *(["__global const int *moves", "long mo"] if how.swapped else []),
+        *(["__global const int *moves", "long mo"] if form.swapped else []),
         *numbers("long", ["ts", "tk", "xl", "xs", "yl", "ys", "lines"]),
         "const int size",
     )
@@ -95,11 +95,11 @@ def substitute_source(plan: FactorizationPlan, how: SubstitutionPlan, capabiliti
         fields,
         plan,
         capabilities,
-        block=how.block,
+        block=form.block,
         items=plan.lines,
-        unit=how.unit,
-        conjugated=how.conjugated and plan.dtype.kind == "c",
-        swapped=how.swapped,
+        unit=form.unit,
+        conjugated=form.conjugated and plan.dtype.kind == "c",
+        swapped=form.swapped,
     )
 
 
@@ -113,7 +113,7 @@ def triangle_source(plan: FactorizationPlan, upper: bool, capabilities: Capabili
 
 
 def signed_block_source(plan: FactorizationPlan, rounding: float, capabilities: Capabilities) -> Source:
-    """Render the elimination of a block on the diagonal less signs that it chooses."""
+    """Render the elimination of a diagonal block from which a diagonal of signs is subtracted."""
     fields = Fields(*_WORK, "__global R *sp", "long so", "const long pitch", "const int size")
     return _source("signed_block", fields, plan, capabilities, block=plan.block, rounding=rounding)
 

@@ -1,8 +1,9 @@
-"""Launches of factorizations of small matrices: made and run at once, failures told when they have been looked at."""
+"""Launch factorizations of stacks of small matrices, and report failures."""
 
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -11,8 +12,9 @@ from clarray._engine.algorithms.matmul.plan import batch_numbers, merge_batch
 from clarray._engine.algorithms.small_matrices.plan import (
     FAILURES,
     SmallMatricesPlan,
+    SmallMatricesProblem,
+    is_supported,
     small_matrices_plan,
-    takes,
     work_dtype,
 )
 from clarray._engine.algorithms.small_matrices.source import small_matrices_source
@@ -23,22 +25,22 @@ from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.runtime import Device, Memory
 
 _INT32 = np.dtype(np.int32)
-_RESIDENT = 16  # work-groups per compute unit, each with memory of its own
+_RESIDENT = 16  # work-groups with scratch memory per compute unit
 
 
-def takes_stack(device: Device, extent: int, matrices: int) -> bool:
-    """Whether the device computes `matrices` of so many rows itself, rather than the host's library."""
+def supports_stack(device: Device, extent: int, matrices: int) -> bool:
+    """Return whether kernels, rather than LAPACK, factorize `matrices` matrices of `extent` rows for this device."""
     policy, capabilities = kernel_cache_of(device).policies.small_matrices, device.capabilities
-    return takes(policy, extent, matrices, capabilities.host_memory)
+    return is_supported(policy, extent, matrices, capabilities.host_memory)
 
 
-def dtype_of_work(device: Device, dtype: np.dtype) -> np.dtype:
-    """What the device computes a factorization in."""
+def arithmetic_dtype(device: Device, dtype: np.dtype) -> np.dtype:
+    """Return the dtype of a factorization's arithmetic on this device."""
     return work_dtype(dtype, kernel_cache_of(device).policies.small_matrices, device.capabilities.fp64)
 
 
 def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = False) -> tuple[Node, ...]:
-    """Do one operation with every matrix of a stack.
+    """Run an operation on every matrix of a stack.
 
     Parameters
     ----------
@@ -47,19 +49,19 @@ def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = Fals
     a : Node
         A leaf (..., n, n) of float32, float64, complex64 or complex128, with elements.
     b : Node, optional
-        A leaf (..., n, columns) of the same dtype, for 'solve'; stacks are broadcast against each other.
+        A leaf (..., n, columns) of the same dtype, for 'solve'. Both stacks are broadcast against each other.
     upper : bool
-        Read the upper triangle and give the upper factor ('cholesky').
+        Read the upper triangle and return the upper factor ('cholesky').
 
     Returns
     -------
     tuple of Node
-        New leaves, one for each result.
+        A new leaf for each result.
 
     Raises
     ------
     LinAlgError
-        A matrix has no such result; the device is waited for.
+        A matrix has no such result. To find out, the call waits for the device.
 
     References
     ----------
@@ -69,79 +71,92 @@ def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = Fals
     device = device_of((a, b) if b is not None else (a,))
     with device.lock:
         cache = kernel_cache_of(device)
-        columns = a.shape[-1] if b is None else b.shape[-1]
         stack = a.shape[:-2] if b is None else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        found = _results(device, operation, stack, a.shape[-1], columns, a.dtype)
-        failed = _run(cache, operation, a, b, upper, columns, stack, found)
+        call = Call(operation, a, b, upper, stack)
+        results = _allocate_results(device, call)
+        failed = _run(cache, call, results)
         if failed is not None and device.read_scalar(failed, 0, _INT32):
             raise LinAlgError(FAILURES[operation])
-        if any(node.flags & EAGER for node in (a, b) if node is not None):
+        if any(node.flags & EAGER for node in call.operands):
             device.synchronize()
-    return found
+    return results
 
 
-def _results(
-    device: Device, operation: str, stack: tuple[int, ...], extent: int, columns: int, dtype: np.dtype
-) -> tuple[Node, ...]:
-    """Leaves for the results, whose elements the memory happens to hold."""
-    shape = stack if operation in ("det", "slogdet") else (*stack, extent, columns)
+class Call(NamedTuple):
+    """The arguments of `factorize`, and the broadcast shape of the stacks."""
+
+    operation: str
+    a: Node
+    b: Node | None
+    upper: bool
+    stack: tuple[int, ...]
+
+    @property
+    def operands(self) -> list[Node]:
+        return [self.a] if self.b is None else [self.a, self.b]
+
+    @property
+    def extent(self) -> int:
+        return self.a.shape[-1]
+
+    @property
+    def columns(self) -> int:
+        return self.operands[-1].shape[-1]
+
+
+def _allocate_results(device: Device, call: Call) -> tuple[Node, ...]:
+    """Allocate uninitialized leaves for the results."""
+    operation, stack, dtype = call.operation, call.stack, call.a.dtype
+    shape = stack if operation in ("det", "slogdet") else (*stack, call.extent, call.columns)
     dtypes = [dtype, np.dtype(dtype.char.lower())] if operation == "slogdet" else [dtype]
     return tuple(contiguous_leaf(device.allocate(prod(shape) * d.itemsize), shape, d) for d in dtypes)
 
 
-def _run(
-    cache: KernelCache,
-    operation: str,
-    a: Node,
-    b: Node | None,
-    upper: bool,
-    columns: int,
-    stack: tuple[int, ...],
-    found: tuple[Node, ...],
-) -> Memory | None:
-    """Launch it; give the memory of the flag that is set where a matrix fails, if one may."""
-    device, policies = cache.device, cache.policies
-    operands = [a] if b is None else [a, b]
-    steps = tuple(aligned(x.shape[:-2], x.strides[:-2], len(stack)) for x in operands)
-    batch, strides = merge_batch(stack, steps)
-    extent, matrices = a.shape[-1], prod(stack)
-    work = work_dtype(a.dtype, policies.small_matrices, cache.capabilities.fp64)
-    plan = small_matrices_plan(
-        operation,
-        extent,
-        columns,
-        a.dtype,
-        work,
-        upper and work.kind == "c",
-        a.strides[-1] == 1 and starts_aligned(a.dtype, a.offset, *a.strides[:-1]),
-        len(batch),
-        policies.small_matrices,
-        cache.capabilities.local_bytes,
-        cache.capabilities.max_work_group,
-        policies.elementwise.chunked,
-        policies.matmul.multiply_add,
+def _plan(cache: KernelCache, call: Call, rank: int) -> SmallMatricesPlan:
+    a = call.a
+    work = work_dtype(a.dtype, cache.policies.small_matrices, cache.capabilities.fp64)
+    problem = SmallMatricesProblem(
+        operation=call.operation,
+        extent=call.extent,
+        columns=call.columns,
+        dtype=a.dtype,
+        work=work,
+        flipped=call.upper and work.kind == "c",
+        aligned=a.strides[-1] == 1 and starts_aligned(a.dtype, a.offset, *a.strides[:-1]),
+        rank=rank,
     )
+    return small_matrices_plan(problem, cache.policies, cache.capabilities)
+
+
+def _run(cache: KernelCache, call: Call, results: tuple[Node, ...]) -> Memory | None:
+    """Launch the kernel; return the memory of the flag that a failure sets, if the operation may fail."""
+    operation, a, b, upper, stack = call
+    device, extent, columns = cache.device, call.extent, call.columns
+    steps = tuple(aligned(x.shape[:-2], x.strides[:-2], len(stack)) for x in call.operands)
+    batch, strides = merge_batch(stack, steps)
+    matrices = prod(stack)
+    plan = _plan(cache, call, len(batch))
     kernel = cache.kernel_for(("small matrices", plan), small_matrices_source, plan, cache.capabilities)
     groups = _groups(plan, matrices, cache.units)
-    values = leaf_arguments(a=a) | {f"{name}p": memory_of(x).buffer for name, x in zip("xy", found, strict=False)}
-    flag = keep = None
+    values = leaf_arguments(a=a) | {f"{name}p": memory_of(x).buffer for name, x in zip("xy", results, strict=False)}
+    flag = scratch = None
     if operation in FAILURES:
         flag = device.allocate(_INT32.itemsize)
         device.fill_zero(flag)
         values["flag"] = flag.buffer
     if plan.scratch:
-        keep = device.allocate(groups * extent * (extent + columns) * work.itemsize)
-        values["scratch"] = keep.buffer
-    turned = -1 if upper else 1  # the other triangle is this one's of the transposed matrix
-    values |= zip(("as", "ak"), a.strides[-2:][::turned], strict=True)
+        scratch = device.allocate(groups * extent * (extent + columns) * plan.work.itemsize)
+        values["scratch"] = scratch.buffer
+    order = -1 if upper else 1  # the upper triangle is the lower one of the transposed matrix
+    values |= zip(("as", "ak"), a.strides[-2:][::order], strict=True)
     if b is not None:
         values |= leaf_arguments(b=b) | {"bs": b.strides[-2], "bk": b.strides[-1]}
     values |= {"n": extent, "columns": columns, "matrices": matrices, "batch": batch_numbers(batch, *strides)}
-    values |= {"xm": extent * columns, **dict(zip(("xs", "xk"), (columns, 1)[::turned], strict=True))}
+    values |= {"xm": extent * columns, **dict(zip(("xs", "xk"), (columns, 1)[::order], strict=True))}
     args = kernel.arguments(**values)
-    nbytes = sum(x.size * x.dtype.itemsize for x in (*operands, *found))
-    inline = matrices * extent**2 * (extent + columns) <= policies.matmul.inline_work
-    Launch(kernel, (groups,), (plan.items,), args, inline, nbytes, keep).run()
+    nbytes = sum(x.size * x.dtype.itemsize for x in (*call.operands, *results))
+    inline = matrices * extent**2 * (extent + columns) <= cache.policies.matmul.inline_work
+    Launch(kernel, (groups,), (plan.items,), args, inline, nbytes, scratch).run()
     return flag
 
 

@@ -1,4 +1,4 @@
-"""Tuning of factorizations of small matrices: the policy, and its values per kind of device."""
+"""Tune factorizations of small matrices: the policy and its values for each kind of device."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallMatricesPolicy:
-    """Who factorizes a stack of small matrices, and in which shape.
+    """Parameters of factorizing a stack of small matrices.
 
     Parameters
     ----------
     most : int
-        Rows of the largest matrices that the device takes.
+        Rows of the largest matrices that kernels factorize.
     most_shared, least_shared : int
-        The same where it works in host memory, and LAPACK is the alternative; and the fewest elements of a stack that
-        it takes then.
+        The same on a device whose buffers are host memory, where LAPACK is the alternative, and the minimum of
+        elements of a stack there.
     item_bytes : int
-        Matrices up to this size are a work-item's own; of larger ones a work-group shares each.
+        Size of the largest matrices that a work-item factorizes alone. A work-group shares a larger one.
     vector_bytes : int
-        A work-item has so many matrices of its own side by side that one element of each fills a vector of this size
-        (CPU); 0: one.
+        Size of a work-item's vectors, with an element of a different matrix in each lane (CPU). 0: no vectors.
     unrolled : bool
-        Whether a work-item's matrix is in registers: then there is a kernel for each size (GPU).
+        Whether a work-item's matrix is in registers, with a kernel for each size (GPU).
     work_group : int
-        Work-items per work-group where each has matrices of its own.
+        Work-items per work-group if each has its own matrices.
     items : tuple of (int, int)
-        Work-items that share a matrix, a power of two, by the rows up to which they do.
+        Pairs of rows and the number of work-items, a power of two, that share a matrix of at most so many rows.
     team_items : tuple of (int, int)
-        The same of orthogonal factorizations, by the columns; a work-group has teams up to its size.
+        The same for orthogonal factorizations, with columns instead of rows. `work_group` limits the teams.
     local_bytes : int
-        Local memory that a work-group may take; what does not fit is factorized in the device's memory.
+        Maximum of local memory of a work-group. Larger matrices stay in global memory.
     widened : bool
-        Compute float32 in float64, as NumPy does (where the device has it).
+        Compute float32 in float64, as NumPy does, if the device supports it.
     """
 
     most: int
@@ -52,8 +51,8 @@ class SmallMatricesPolicy:
 
 # Two busy cores of a Zen 5, PoCL, 2026-11-23, float64, NumPy's time over ours, solve / inv / det / cholesky: 100,000 of
 # 8 x 8 3.5 / 5.8 / 4.4 / 2.9 (det 25 ms), of 4 x 4 28 / 14 / 16 / 9; 10,000 of 16 x 16 3.3 / 3.7 / 4.5 / 1.6, of
-# 20 x 20 2.1 / 2.7 / 3.2 / 2.3; 2,500 of 20 x 20 complex128, which a work-group shares, 0.4 / 0.7 / 0.4 / 0.7. Lanes
-# filled by way of an array in memory took 2 to 6 times as long. A call costs 30 us: NumPy is quicker for less than 64
+# 20 x 20 2.1 / 2.7 / 3.2 / 2.3; 2,500 of 20 x 20 complex128, shared by work-groups, 0.4 / 0.7 / 0.4 / 0.7. Lanes
+# filled through an array in memory took 2 to 6 times as long. A call costs 30 us: NumPy is faster for fewer than 64
 # of 8 x 8, and has nothing to compile.
 CPU = SmallMatricesPolicy(
     most=128,
@@ -69,7 +68,7 @@ CPU = SmallMatricesPolicy(
     widened=True,
 )
 
-# As large as registers and 48 KiB of local memory allow. An H100 (2026-11-26), inv of 100,000 of 8 x 8 float32, in ms:
+# Limited by registers and 48 KiB of local memory. An H100 (2026-11-26), inv of 100,000 of 8 x 8 float32, in ms:
 # 0.144, in work-groups of 32 0.135, of 128 0.159; shared by teams of 4 to 16 0.51 to 0.55
 # (others: docs/engineering/linalg.md).
 GPU = SmallMatricesPolicy(
@@ -86,7 +85,7 @@ GPU = SmallMatricesPolicy(
     widened=False,
 )
 
-# For tests: shapes so small that matrices of a few rows reach every form, on devices of both memory models.
+# For tests: matrices of a few rows reach every form, on devices of both memory models.
 TINY_CPU = replace(CPU, most=24, most_shared=24, least_shared=0, item_bytes=9 * 8, vector_bytes=16, items=((24, 4),))
 TINY_GPU = replace(
     GPU,

@@ -1,4 +1,4 @@
-"""The source of factorizations of small matrices."""
+"""Render the kernel of factorizations of small matrices."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
         complex_=complex_,
         flipped=plan.flipped and complex_,
         T=stored.compute,
-        C="int" if plan.held else "long",
+        C="int" if plan.local_columns else "long",
         V=plan.lanes,
         **vector_types(scalar, plan.lanes),
         lit=lambda text: text + ("f" if scalar == "float" else ""),
-        room=plan.room,
+        room=plan.capacity,
         items=plan.items,
         local=plan.local,
-        held=plan.held,
+        held=plan.local_columns,
         unrolled=plan.unrolled,
-        loaded=plan.loaded,
-        stored=plan.stored,
+        loaded=plan.load_width,
+        stored=plan.store_width,
         chunked=plan.chunked,
         rank=plan.rank,
         parts=PARTS,

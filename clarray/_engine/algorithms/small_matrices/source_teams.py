@@ -1,4 +1,4 @@
-"""The source of orthogonal factorizations of small matrices."""
+"""Render the kernel of orthogonal factorizations of small matrices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray._engine.algorithms.small_matrices.plan import vector_types
-from clarray._engine.algorithms.small_matrices.plan_teams import FAILURES, MOST_SWEEPS, TeamsPlan
+from clarray._engine.algorithms.small_matrices.plan_teams import FAILURES, MAX_SWEEPS, TeamsPlan
 from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
@@ -47,12 +47,12 @@ def teams_source(plan: TeamsPlan, capabilities: Capabilities) -> Source:
         lit=lambda text: text + ("f" if scalar == "float" else ""),
         epsilon=f"{limits.eps!s}{'f' if scalar == 'float' else ''}",
         most_exponent=limits.maxexp - 24,
-        most_sweeps=MOST_SWEEPS,
+        most_sweeps=MAX_SWEEPS,
         items=plan.items,
         teams=plan.teams,
         spread=plan.spread,
         spaces=plan.spaces,
-        small=_small(plan),
+        small=_team_arrays(plan),
         scratch=plan.scratch,
         chunked=plan.chunked,
         rank=plan.rank,
@@ -64,7 +64,7 @@ def teams_source(plan: TeamsPlan, capabilities: Capabilities) -> Source:
 
 
 def outputs(operation: str, mode: str) -> dict[str, bool]:
-    """The kernel's name of each result, and whether it is real of complex matrices."""
+    """Return the kernel's name of each result, and whether the result is real for complex matrices."""
     if operation == "qr":
         return {"y": False} if mode == "r" else {"x": False, "y": False}
     if mode == "values":
@@ -72,19 +72,19 @@ def outputs(operation: str, mode: str) -> dict[str, bool]:
     return {"x": False, "y": True} if operation == "eigh" else {"x": False, "y": True, "z": False}
 
 
-def _small(plan: TeamsPlan) -> list[tuple[str, str, str, str, int]]:
-    """What a team has beside its matrices: the macro's name, its arguments and place in the array, type and size."""
+def _team_arrays(plan: TeamsPlan) -> list[tuple[str, str, str, str, int]]:
+    """Return the arrays of a team besides its matrices: macro, macro arguments, index expression, type and size."""
     longest, columns = plan.small
     pairs = -(-columns // 2)
-    found = []
+    arrays = []
     if plan.operation != "qr":
-        found += [("KEY", "k", "k", "R", longest)]
+        arrays += [("KEY", "k", "k", "R", longest)]
     if plan.operation == "eigh":
-        found += [("Z", "k", "k", "E", pairs), ("H", "k", "k", "E", pairs)]
+        arrays += [("Z", "k", "k", "E", pairs), ("H", "k", "k", "E", pairs)]
     elif plan.mode != "values":
-        found += [("T", "k", "k", "E", longest)]
+        arrays += [("T", "k", "k", "E", longest)]
     if plan.spread > 1:
         shared = pairs * plan.spread
-        found += [("SUMS", "k, part, which", f"((k) * {plan.spread} + (part)) * 2 + (which)", "R", 2 * shared)]
-        found += [("PRODUCTS", "k, part", f"(k) * {plan.spread} + (part)", "E", shared)]
-    return found
+        arrays += [("SUMS", "k, part, which", f"((k) * {plan.spread} + (part)) * 2 + (which)", "R", 2 * shared)]
+        arrays += [("PRODUCTS", "k, part", f"(k) * {plan.spread} + (part)", "E", shared)]
+    return arrays
