@@ -1,6 +1,6 @@
 ## Lines of weights on a GPU, down the columns of a tile and then along its rows, the taps sliding through registers.
 ##
-##        |<- left ->|<-- width -->|
+##        |<- halo ->|<-- width -->|
 ##        +----------+-------------+------+                    +----------+-------------+------+
 ##        |  halo    |             |      |   down: columns    |          |             |      |   across: rows
 ##        |       +--+-------------+      |   of `items`       |          |  outputs    |      |   of 4 outputs
@@ -55,7 +55,7 @@ void stencil(${', '.join(params)}) {
 % endif
 % endfor
   __local ${t.lane} tile[${plan.local_elements}] __attribute__((aligned(32)));
-  const ${I} first_x = x0 - ${plan.left}, first_y = y0 - ${plan.down.before if plan.down else 0}, nx = kx * inner;
+  const ${I} first_x = x0 - ${plan.halo_before}, first_y = y0 - ${plan.down.before if plan.down else 0}, nx = kx * inner;
   if (first_x >= 0 && first_y >= 0 && first_x + ${SC} <= nx && first_y + ${SR} <= ky) {
 % if plan.wide_load:
     const ${I} from = ${' + '.join([*(f'o{a} * i0k{a}' for a in range(rank)), 'first_y * i0y + first_x'])};
@@ -126,7 +126,7 @@ void stencil(${', '.join(params)}) {
 % if plan.down:
   barrier(CLK_LOCAL_MEM_FENCE);
 % endif
-<% lead = plan.left - plan.across.before * plan.inner %>
+<% lead = plan.halo_before - plan.across.before * plan.inner %>
 <% reach = 4 + lead + (plan.across.taps - 1) * plan.inner; vectors = -(-reach // 4) %>
   for (int e = lid; e < ${TH * (TW // 4)}; e += ${G}) {
     const int r = e / ${TW // 4}, c = (e - r * ${TW // 4}) * 4;

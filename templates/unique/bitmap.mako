@@ -169,7 +169,7 @@ void bitmap_set(${', '.join(params['bitmap_set'])}) {
   for (int j = 0; j < ${items}; ++j) {
     const uint w = (k[j] >> 5) - base, bit = 1u << (k[j] & 31);
     if (w >= span) atomic_or(map + base + w, bit);
-    else if (!(${look('near + w')} & bit)) atomic_or(near + w, bit);
+    else if (!(${atomic_load('near + w')} & bit)) atomic_or(near + w, bit);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint w = item; w < span; w += ${wg}) {

@@ -6,7 +6,7 @@
 ##
 ## A slot holds the bits of a value, 0 where it is free: so of the value 0 there is only a note. A value is looked
 ## for from the slot that its bits are hashed to, on to the first free one. Which slot a value gets depends on who
-## comes first, which values there are does not. A look into a slot may be late: the exchange tells what is there.
+## comes first, which values there are does not. A load of a slot may be stale: the exchange returns its value.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%
   parts = V // d.width
@@ -28,9 +28,9 @@ HELPER uint home(const ${key} k) { return (uint)((k * (${key})${multiplier}) >> 
 HELPER int remember_${space}(volatile __${space} uint *table, volatile __${space} int *count, const uint k) {
   uint s = home(k);
   for (int probe = 0; probe < ${slots}; ++probe) {
-    uint c = ${look('table + s')};
+    uint c = ${atomic_load('table + s')};
     if (c == 0) {
-      if (${look('count')} > ${limit}) return 0;
+      if (${atomic_load('count')} > ${limit}) return 0;
       c = atomic_cmpxchg(table + s, 0u, k);
       if (c == 0) { atomic_inc(count); return 1; }
     }

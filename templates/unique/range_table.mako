@@ -5,7 +5,7 @@
 ##            [one for all]                       "                                               GPU
 ##
 ## A GPU's cell is a bit of a word, or a count. Setting a bit and counting are atomic and integers: the order that
-## work-items come in does not show. A look whether a bit is set may be late, and then sets it once more.
+## work-items come in does not show. A load of a bit may be stale, and the bit is then set again.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%
   parts = V // d.width
@@ -25,7 +25,7 @@ table[${slot}] = 1;
 % elif counted:
 atomic_inc(table + ${slot});
 % else:
-{ const uint s = ${slot}, bit = 1u << (s & 31u); if (!(${look('table + (s >> 5)')} & bit)) atomic_or(table + (s >> 5), bit); }
+{ const uint s = ${slot}, bit = 1u << (s & 31u); if (!(${atomic_load('table + (s >> 5)')} & bit)) atomic_or(table + (s >> 5), bit); }
 % endif
 </%def>
 ## The values of part `w` go into the table and the range; `count` of them, where that is given.
@@ -200,7 +200,7 @@ void range_table(${', '.join(params)}) {
 % if counted:
     if (mine) atomic_add(merged + s, mine);
 % else:
-    if (mine && mine & ~${look('merged + s')}) atomic_or(merged + s, mine);
+    if (mine && mine & ~${atomic_load('merged + s')}) atomic_or(merged + s, mine);
 % endif
   }
 % endif

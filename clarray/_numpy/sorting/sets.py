@@ -275,7 +275,7 @@ def _is_member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> Devic
     mixed = _UINT64 in dtypes and any(d.kind == "i" for d in dtypes)
     if not mixed:
         line = launchers.sort.sort_rows(flattened(tests)._node, 0)
-        return wrap(launchers.search.search(line, elements._node, found=not invert))
+        return wrap(launchers.search.search(line, elements._node, membership=not invert))
     # no dtype holds int64 and uint64: compare both as uint64, and let no negative value be a member
     if tests.dtype.kind == "i":
         tests = wrap(select(flattened(tests)._node, (flattened(tests) >= 0)._node))

@@ -80,11 +80,11 @@ def _empty_positions(device: Device, *requested: bool) -> list[DeviceArray | Non
 
 def range_table(array: DeviceArray, counted: bool) -> launchers.unique_range_table.Table | None:
     """Return a table of the bools or integers that occur, with counts if `counted`. None if sorting is faster."""
-    slots = launchers.unique_range_table.slots_of(array._node, counted)
+    slots = launchers.unique_range_table.slot_count(array._node, counted)
     if not slots:
         return None
     table = _fill_table(array, slots, counted)
-    return launchers.unique_range_table.occurring(table._node, array.dtype, slots, counted)
+    return launchers.unique_range_table.read_range_table(table._node, array.dtype, slots, counted)
 
 
 @captured

@@ -295,7 +295,7 @@ def test_bitmaps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         "one place": RNG.integers(0, 40, size),
         "sorted": np.arange(size),
     }
-    monkeypatch.setattr("clarray._engine.algorithms.unique.launch_bitmap.in_runs", lambda sample: False)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.launch_bitmap.has_runs", lambda sample: False)
     for x in some.values():
         found = distinct_by_bitmap(clarray.array(x.astype(np.int32))._node)
         assert found is not None

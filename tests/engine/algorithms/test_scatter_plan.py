@@ -22,8 +22,8 @@ def test_every_target_has_one_owner(policies, updates, targets, columns) -> None
 
 def test_list_of_positions_keeps_its_order() -> None:
     space = scatter_space((2, 3), [(1, 2)], (4, 5), [(5, 1), (1, 4)])
-    assert space.listed == (2, 3)
-    assert scatter_space((2, 3), [(3, 1)], (), [(), ()]).listed == (6,)
+    assert space.indices == (2, 3)
+    assert scatter_space((2, 3), [(3, 1)], (), [(), ()]).indices == (6,)
     assert scatter_space((2, 3), [], (4, 5), [(5, 1)]).rest == (20,)
 
 

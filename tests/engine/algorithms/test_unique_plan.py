@@ -103,6 +103,6 @@ def test_bitmaps_are_for_very_many_values_of_32_bits() -> None:
 
 
 def test_dense_runs_are_sorted() -> None:
-    assert plan_bitmap.in_runs(np.arange(64, dtype=np.int32))
-    assert plan_bitmap.in_runs(np.full(64, 1.5, np.float32))
-    assert not plan_bitmap.in_runs(np.arange(64, dtype=np.int32) * 1000)
+    assert plan_bitmap.has_runs(np.arange(64, dtype=np.int32))
+    assert plan_bitmap.has_runs(np.full(64, 1.5, np.float32))
+    assert not plan_bitmap.has_runs(np.arange(64, dtype=np.int32) * 1000)

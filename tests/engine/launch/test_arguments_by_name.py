@@ -231,7 +231,7 @@ def _counts(device: Device) -> None:
     count_values(array(device, (30, 30), I4, (1, 60)), None, 1 << 17, 3)
     for sorter in (None, array(device, (50,), I8)):
         search(array(device, (50,)), array(device, (9, 4), strides=(8, 2)), sorter=sorter)
-    search(array(device, (50,)), array(device, (9,)), found=True)
+    search(array(device, (50,)), array(device, (9,)), membership=True)
     for strides in (None, (3,)):
         for dtype in (U1, I4):
             range_table(array(device, (900,), dtype, strides), 256, True)

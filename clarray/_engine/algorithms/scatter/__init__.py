@@ -1,1 +1,1 @@
-"""Updates at positions, in order."""
+"""Updates at indices, in order."""

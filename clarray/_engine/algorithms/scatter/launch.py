@@ -1,4 +1,4 @@
-"""Launches of updates at positions, made and run at once."""
+"""Launch updates at indices."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from clarray._engine.writing import flush_readers
 
 @replanned
 def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> None:
-    """Apply ``element = loop(element, value)`` at each position, one after the other.
+    """Apply ``element = loop(element, value)`` at each index, one after the other.
 
     Parameters
     ----------
     array : Node
         A leaf.
     targets : IndexSelection
-        Its numbers are a contiguous int64 leaf in memory of its own, in bounds; they may repeat.
+        Its indices are a contiguous int64 leaf, in bounds, without memory in common with other operands. They may
+        repeat.
     value : Node or None
-        Broadcast to the shape of the elements named; not a leaf in the array's memory.
+        Broadcast to the shape of the selected elements. It does not alias the array.
     """
     memory = array.memory
     assert memory is not None
@@ -45,48 +46,48 @@ def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node
 def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> Launch:
     policy = cache.policies.elementwise
     operands = collect_operands(*([value] if value is not None else []))
-    rest, place, listed = targets.rest, targets.place, targets.shape
-    ndim = len(rest.shape) + len(listed)
-    inner = slice(place, place + len(listed))
+    rest, axis, indices = targets.rest, targets.place, targets.shape
+    ndim = len(rest.shape) + len(indices)
+    inner = slice(axis, axis + len(indices))
     strides = operands.strides(ndim)
     space = scatter_space(
-        listed,
+        indices,
         [s[inner] for s in strides],
         rest.shape,
         [rest.strides, *(s[: inner.start] + s[inner.stop :] for s in strides)],
     )
-    plan = ScatterPlan(operands.kinds("zero"), len(space.listed), len(targets.extents), len(space.rest), policy)
+    plan = ScatterPlan(operands.kinds("zero"), len(space.indices), len(targets.extents), len(space.rest), policy)
     key = ("scatter", loop.code, array.dtype, value.sig if value is not None else None, operands.pattern, plan)
     kernel = cache.kernel_for(key, scatter_source, plan, loop, array.dtype, value, operands.nodes, cache.capabilities)
-    updates, named, columns = prod(listed), prod(targets.extents), prod(rest.shape)
-    divided = split(updates, named, columns, cache.policies, cache.units)
-    units = divided.parts * divided.blocks
+    updates, elements, columns = prod(indices), prod(targets.extents), prod(rest.shape)
+    work = split(updates, elements, columns, cache.policies, cache.units)
+    units = work.parts * work.blocks
     numbers = targets.numbers.memory
     assert array.memory is not None
     assert numbers is not None
-    along = {f"{x}m": steps[::-1] for x, steps in zip(operands.names, space.list_strides, strict=True)}
-    beside = zip(("y", *operands.names), space.rest_strides, strict=True)
+    list_steps = {f"{x}m": steps[::-1] for x, steps in zip(operands.names, space.list_strides, strict=True)}
+    rest_steps = zip(("y", *operands.names), space.rest_strides, strict=True)
     args = kernel.arguments(
         inputs=operands.arguments(space.offsets[1:]),
         numbers=numbers.buffer,
         yp=array.memory.buffer,
         yo=rest.offset + space.offsets[0],
         count=updates,
-        targets=named,
-        per_part=divided.per_part,
+        targets=elements,
+        per_part=work.per_part,
         columns=columns,
-        per_block=divided.columns_per_block,
-        blocks=divided.blocks,
+        per_block=work.columns_per_block,
+        blocks=work.blocks,
         units=units,
-        m=reversed(space.listed),
+        m=reversed(space.indices),
         e=reversed(targets.extents),
         r=reversed(space.rest),
         ye=reversed(targets.strides),
-        **along,
-        **{f"{name}r": steps[::-1] for name, steps in beside},
+        **list_steps,
+        **{f"{name}r": steps[::-1] for name, steps in rest_steps},
     )
     nbytes = operands.nbytes + updates * (8 + 2 * columns * array.dtype.itemsize)
-    # units, not bytes, say how many work-groups: each has a part of its own
+    # on a CPU the number of work-groups follows the parts, not the bytes
     count = min(units, cache.units)
     if not policy.chunked:
         count = groups(units, nbytes, cache.units, policy)

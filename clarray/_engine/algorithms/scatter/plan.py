@@ -1,11 +1,11 @@
-"""The plan of updates at positions (``ufunc.at``): in order, without sorting and without atomics.
+"""Plan updates at indices (``ufunc.at``): in order, without a sort and without atomics.
 
-Every work-item owns a range of target positions and a block of the other axes, goes through the
-whole list of positions and applies those updates that are its own. So duplicates are applied in
-their order, no two work-items write one element, and the result is the same each time.
+Every work-item owns a range of target indices and a block of the other axes. It reads the whole list of indices and
+applies the updates of its own range. So duplicates are applied in their order, an element has only one writer, and the
+result is reproducible.
 
-                 positions   7  2  7  0  5  2 ...
-    item 0 owns  0 .. 3         2     0     2         each item reads all of them
+                   indices   7  2  7  0  5  2 ...
+    item 0 owns  0 .. 3         2     0     2         each item reads all indices
     item 1 owns  4 .. 7      7     7     5
 """
 
@@ -21,14 +21,14 @@ from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
 @dataclass(frozen=True, slots=True)
 class ScatterPlan:
-    """What the source of an update is specialised on.
+    """The specialization of the source of an update.
 
     Parameters
     ----------
     accesses : tuple of str
         Per distinct input: ``'const'``, ``'index'`` or ``'zero'``.
     list_rank, chosen_rank, rest_rank : int
-        Axes of the list of positions, of the positions themselves and of the rest.
+        Axes of the list of indices, of the indexed axes, and of the rest.
     policy : ElementwisePolicy
     """
 
@@ -42,10 +42,10 @@ class ScatterPlan:
 class ScatterSpace(NamedTuple):
     """The loops of an update: extents outermost first, and the strides of the inputs.
 
-    The target comes first among the operands of the rest.
+    The target is the first operand of the rest.
     """
 
-    listed: Shape
+    indices: Shape
     list_strides: tuple[Shape, ...]
     rest: Shape
     rest_strides: tuple[Shape, ...]
@@ -53,7 +53,7 @@ class ScatterSpace(NamedTuple):
 
 
 class ScatterSplit(NamedTuple):
-    """How the work is divided: parts of the targets times blocks of columns.
+    """The division of the work: parts of the targets times blocks of columns.
 
     A column is an element of the rest.
     """
@@ -65,10 +65,10 @@ class ScatterSplit(NamedTuple):
 
 
 def scatter_space(
-    listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]
+    indices: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]
 ) -> ScatterSpace:
-    """Merge the axes of the list of positions, in their order, and of the rest, in any."""
-    axes = [(n, tuple(s[a] for s in list_strides)) for a, n in enumerate(listed) if n != 1]
+    """Merge the axes of the list of indices, in their order, and the axes of the rest, in any order."""
+    axes = [(n, tuple(s[a] for s in list_strides)) for a, n in enumerate(indices) if n != 1]
     merged = merge(axes)
     space = collapse(rest, tuple(rest_strides))
     return ScatterSpace(
@@ -84,9 +84,9 @@ def split(updates: int, targets: int, columns: int, policies: Policies, units: i
     """Divide the targets and the columns between work-items."""
     policy = policies.scatter
     if policies.elementwise.chunked:
-        wanted = min(units, 1 + updates * columns // policy.worth)
-        parts = min(wanted, targets)
-        per_block = -(-columns // max(1, wanted // parts))
+        items = min(units, 1 + updates * columns // policy.worth)
+        parts = min(items, targets)
+        per_block = -(-columns // max(1, items // parts))
     else:
         parts = min(targets, max(1, policy.items // columns))
         per_block = 1

@@ -1,4 +1,4 @@
-"""Tuning of updates at positions: the policy, and its values per kind of device."""
+"""Tune updates at indices: the policy and its values for each kind of device."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScatterPolicy:
-    """How updates at positions are divided.
+    """Parameters of the division of updates at indices.
 
     Parameters
     ----------
     items : int
-        Work-items of a GPU that read the list of positions: enough to fill it.
+        Work-items of a GPU, enough to fill it. Each reads the list of indices.
     worth : int
-        Updates that are worth a second work-item of a CPU.
+        Updates per work-item of a CPU.
     """
 
     items: int
     worth: int
 
 
-# Not measured one by one.
+# Not measured separately.
 CPU = ScatterPolicy(items=1, worth=1 << 12)
 GPU = ScatterPolicy(items=1 << 16, worth=1)

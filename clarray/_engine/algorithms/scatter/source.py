@@ -1,4 +1,4 @@
-"""The source of updates at positions."""
+"""Render the kernel of updates at indices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def scatter_source(
     Parameters
     ----------
     value : Node or None
-        The second operand, over its distinct inputs `nodes`; None for a unary operation.
+        The second operand, over its distinct inputs `nodes`. None for a unary operation.
     """
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)

@@ -1,1 +1,1 @@
-"""Needles searched for in a sorted line."""
+"""Binary searches in a sorted line."""

@@ -1,4 +1,4 @@
-"""The plan of a binary search of many needles in a sorted line."""
+"""Plan a binary search of many needles in a sorted line."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from clarray._engine.tuning.policy import ElementwisePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
-    """What the source of a search is specialised on.
+    """The specialization of the source of a search.
 
     Parameters
     ----------
     accesses : tuple of str
         Per distinct input of the needles.
     vector : int
-        Needles that a work-item searches side by side.
+        Needles that a work-item searches concurrently.
     index : str
-        C type of positions of needles.
+        C type of the positions of needles.
     sorted_dtype, dtype : dtype
         Of the sorted elements, and of the comparison.
     side : str
-        ``'left'`` or ``'right'``: before or after equal elements.
+        ``'left'`` or ``'right'`` of equal elements.
     sorter : bool
-        Whether positions say in which order the elements are sorted.
-    found : bool or None
-        Store whether a needle is there (True), or is not (False), instead of its place.
+        Whether the elements are sorted indirectly, by an array of indices.
+    membership : bool or None
+        Store whether a needle occurs (True), or does not occur (False), instead of its insertion index.
     policy : ElementwisePolicy
     """
 
@@ -38,5 +38,5 @@ class SearchPlan:
     dtype: np.dtype
     side: str
     sorter: bool
-    found: bool | None
+    membership: bool | None
     policy: ElementwisePolicy

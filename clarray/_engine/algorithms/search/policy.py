@@ -1,4 +1,4 @@
-"""Tuning of binary searches: the policy, and its values per kind of device."""
+"""Tune binary searches: the policy and its values for each kind of device."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SearchPolicy:
-    """Shape of a binary search.
+    """Parameters of a binary search.
 
     Parameters
     ----------
     needles : int
-        Needles that a work-item searches side by side, so that their loads do not wait for each other.
+        Needles that a work-item searches concurrently, so that the latencies of their loads overlap.
     """
 
     needles: int
@@ -20,4 +20,4 @@ class SearchPolicy:
 
 # Two CPU cores, 2^20 random float32 needles in as many: 37 ms, NumPy 178.
 CPU = SearchPolicy(needles=8)
-GPU = SearchPolicy(needles=1)  # neighbouring work-items overlap their loads by themselves
+GPU = SearchPolicy(needles=1)  # the loads of neighbouring work-items overlap already

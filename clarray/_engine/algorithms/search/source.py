@@ -1,4 +1,4 @@
-"""The source of a binary search."""
+"""Render the kernel of a binary search."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
     """Render the search of the elements of `value`, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
-    entering = converted(value, plan.dtype)
-    place = operand("sorted", plan.sorted_dtype, "strided", dialect)
+    needle = converted(value, plan.dtype)
+    line = operand("sorted", plan.sorted_dtype, "strided", dialect)
     sorter = ["__global const long *sorter", "const long sortero", "const long sorters"]
     fields = Fields(
         ("inputs", inputs.params),
-        f"__global const {place.storage} *sortedp",
+        f"__global const {line.storage} *sortedp",
         "const long sortedo",
         *(sorter if plan.sorter else []),
-        f"__global {'long' if plan.found is None else 'uchar'} *yp",
+        f"__global {'long' if plan.membership is None else 'uchar'} *yp",
         *numbers("long", ["yo", "n", "m", "sorteds0"]),
         ("steps", numbers(plan.index, [o.step for o in inputs.operands if o.access in ("strided", "index")])),
     )
 
     def entry(position: str) -> str:
-        """The sorted element at a position, in the dtype of the comparison."""
+        """Return the sorted element at a position, in the dtype of the comparison."""
         if plan.sorter:
             position = f"sorter[sortero + ({position}) * sorters]"
         at = f"sortedo + ({position}) * sorteds0"
         text = f"sortedp[{at}]"
-        if place.kind == "b":
+        if line.kind == "b":
             text = f"((char)(-({text} != 0)))"
-        elif place.packed:
-            text = place.packed.load.format(at=at, p="sortedp")
+        elif line.packed:
+            text = line.packed.load.format(at=at, p="sortedp")
         return cast(text, plan.sorted_dtype, plan.dtype, dialect)
 
-    call = Call("value", entering, inputs)
+    call = Call("value", needle, inputs)
     body = render(
         "search/search",
         d=dialect,
@@ -61,7 +61,7 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
         lane=str(compute_type(plan.dtype)),
         kind=dtype_row(plan.dtype).kind,
         side=plan.side,
-        found=plan.found,
+        found=plan.membership,
         cast_at=entry,
     )
     return Source.of("search", source(body, dialect, capabilities.function_attribute), fields)

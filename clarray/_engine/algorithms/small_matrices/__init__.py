@@ -1,1 +1,1 @@
-"""Factorizations of small matrices, stacks of them in one launch."""
+"""Factorizations of stacks of small matrices, each stack in one launch."""

@@ -1,1 +1,1 @@
-"""Eigenvalues of large Hermitian matrices, and polar factors, by products of matrices."""
+"""Eigendecompositions and polar decompositions of large matrices by products of matrices."""

@@ -1,1 +1,1 @@
-"""Windows of an array made into values."""
+"""Stencils: functions of a window around each element."""

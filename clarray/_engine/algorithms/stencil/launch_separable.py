@@ -1,21 +1,21 @@
-"""Launches of lines of weights on a GPU, two of them in one kernel where they cross."""
+"""Launch lines of weights on a GPU, two crossing lines in one kernel."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.stencil.launch import (
-    Window,
     constant_memory,
     frame_arguments,
-    frame_of,
-    furthest,
+    frame_for,
     scalar_arguments,
 )
-from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, Frame
+from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, Frame, Window, input_span
 from clarray._engine.algorithms.stencil.plan_separable import VECTOR, Line, SeparablePlan, is_rectangle, line_tile
+from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.stencil.source_separable import separable_source
 from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.layout import ALIGNMENT, index_type, starts_aligned
@@ -30,21 +30,21 @@ from clarray._engine.runtime import Kernel, Memory
 def separable_stencil(
     value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype
 ) -> Node | None:
-    """Slide one line of weights over an array, and another one over the result.
+    """Slide a line of weights over an array, and a second line over the result.
 
     Parameters
     ----------
     windows : tuple of Window
-        One or two, along different axes.
+        One or two windows along different axes.
     modes : tuple of str
-        Of every axis.
+        Extension beyond the ends of each axis.
     out_dtype : dtype
-        Of the output, and of what is between the two.
+        Of the output, and of the intermediate result.
 
     Returns
     -------
     Node or None
-        A new leaf; None where the device or the shape wants one pass after the other.
+        A new leaf. None if the device or the shape needs a pass for each line.
     """
     device = device_of(value.inputs or (value,))
     cache = kernel_cache_of(device)
@@ -57,96 +57,101 @@ def separable_stencil(
         materialize_shared(value)
         if value.memory is None and value.op is CONST:
             return None
-        found, operands = _prepare(cache, value, windows, modes, cval, dtype, out_dtype)
-        if found is None:
+        call = Call(value, windows, modes, cval, dtype, out_dtype)
+        prepared, operands = _prepared(cache, call)
+        if prepared is None:
             return None
         memory = device.allocate(value.size * out_dtype.itemsize)
         target = contiguous_leaf(memory, value.shape, out_dtype)
-        place = {"yp": memory.buffer, "yo": 0, "w": found.weights.buffer}
-        args = found.kernel.arguments(inputs=operands.arguments(), **place, **found.sizes)
-        Launch(found.kernel, (found.groups,), (policy.work_group,), args, False, found.nbytes, found).run()
+        buffers = {"yp": memory.buffer, "yo": 0, "w": prepared.weights.buffer}
+        args = prepared.kernel.arguments(inputs=operands.arguments(), **buffers, **prepared.values)
+        group = policy.work_group
+        Launch(prepared.kernel, (prepared.groups,), (group,), args, False, prepared.nbytes, prepared).run()
         if value.flags & EAGER:
             device.synchronize()
     return target
 
 
+class Call(NamedTuple):
+    """The arguments of `separable_stencil`."""
+
+    value: Node
+    windows: tuple[Window, ...]
+    modes: tuple[str, ...]
+    cval: Any
+    dtype: np.dtype
+    out_dtype: np.dtype
+
+
 class Prepared(NamedTuple):
-    """A kernel, and all its arguments but those that differ from call to call."""
+    """A kernel, and its arguments except the buffers of operands, output and weights."""
 
     kernel: Kernel
     groups: int
     weights: Memory
-    sizes: dict[str, Any]
+    values: dict[str, Any]
     nbytes: int
 
 
-def _prepare(
-    cache: KernelCache,
-    value: Node,
-    windows: tuple[Window, ...],
-    modes: tuple[str, ...],
-    cval: Any,
-    dtype: np.dtype,
-    out_dtype: np.dtype,
-) -> tuple[Prepared | None, Operands]:
+class Cross(NamedTuple):
+    """The windows along y and along x, at least one of them, and the height and width of a tile."""
+
+    down: Window | None
+    across: Window | None
+    tile: tuple[int, int]
+
+
+def _prepared(cache: KernelCache, call: Call) -> tuple[Prepared | None, Operands]:
+    value, *rest = call
     operands = collect_operands(value)
-    places = tuple(
+    layouts = tuple(
         (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None
         for n in operands.nodes
     )
-    key = ("lines", value.sig, operands.pattern, places, value.shape, windows, modes, repr(cval), dtype, out_dtype)
-    found = cache.value_for(key, _planned, cache, value, operands, windows, modes, cval, dtype, out_dtype)
-    return found, operands
+    windows, modes, cval, dtype, out_dtype = rest
+    key = ("lines", value.sig, operands.pattern, layouts, value.shape, windows, modes, repr(cval), dtype, out_dtype)
+    return cache.value_for(key, _prepare, cache, call, operands), operands
 
 
-def _planned(
-    cache: KernelCache,
-    value: Node,
-    operands: Operands,
-    windows: tuple[Window, ...],
-    modes: tuple[str, ...],
-    cval: Any,
-    dtype: np.dtype,
-    out_dtype: np.dtype,
-) -> Prepared | None:
-    policy = cache.policies.stencil
+def _prepare(cache: KernelCache, call: Call, operands: Operands) -> Prepared | None:
+    """Prepare the launch for operands of this layout; None if it does not fit one kernel."""
+    value, windows, policy = call.value, call.windows, cache.policies.stencil
     spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
-    frame = frame_of(value, spans, operands, value.shape, cache.policies.stencil)
-    # an axis of weights that reach nowhere is like any other
+    frame = frame_for(value, spans, operands, value.shape, policy)
+    # without a shift the axis of a window is an outer loop like any other
     if not is_rectangle(frame, tuple(w.axis for w in windows)):
         return None
-    by_axis = {w.axis: w for w in windows}
-    down = None if frame.y.number is None else by_axis[frame.y.number]
-    across = None if frame.x.number is None else by_axis[frame.x.number]
-    if (
-        down is not None
-        and across is not None
-        and windows[0] is across
-        and not _commute(modes, windows, cval, out_dtype)
-    ):
+    cross = _cross(call, frame, policy, cache.capabilities.local_bytes)
+    if cross is None or 2 * frame.y.out_extent < cross.tile[0]:
         return None
-    tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, cache.capabilities.local_bytes)
-    if tile is None or 2 * frame.y.out_extent < tile[0]:
-        return None
-    plan = _plan(cache, value, operands, frame, (down, across), tile, dtype, out_dtype)
+    plan = _plan(call, operands, frame, cross, policy)
     key = ("stencil lines", value.sig, operands.pattern, plan)
     kernel = cache.kernel_for(key, separable_source, plan, value, operands.nodes, cache.capabilities)
-    weights = np.concatenate([w.weights for w in (down, across) if w is not None])
+    weights = np.concatenate([w.weights for w in (cross.down, cross.across) if w is not None])
     rows = -(-frame.y.out_extent // plan.height)
     columns = -(-(frame.x.out_extent * frame.inner) // plan.width)
-    sizes = {"cval": scalar_arguments(cval, plan.value), "down": rows, "across": columns, "inner": frame.inner}
-    sizes |= frame_arguments(frame, modes, plan.accesses, "unit")
-    groups = rows * columns
-    for axis in frame.outer:
-        groups *= axis.out_extent
-    nbytes = operands.nbytes + value.size * out_dtype.itemsize
-    return Prepared(kernel, groups, constant_memory(cache, weights, []), sizes, nbytes)
+    values = {"cval": scalar_arguments(call.cval, plan.value), "down": rows, "across": columns, "inner": frame.inner}
+    values |= frame_arguments(frame, call.modes, plan.accesses, "unit")
+    groups = rows * columns * prod(axis.out_extent for axis in frame.outer)
+    nbytes = operands.nbytes + value.size * call.out_dtype.itemsize
+    return Prepared(kernel, groups, constant_memory(cache, weights), values, nbytes)
 
 
-def _commute(modes: tuple[str, ...], windows: tuple[Window, ...], cval: Any, out: np.dtype) -> bool:
-    """Whether the columns may be filtered before the rows: what lies outside may not mix, nor be cut off."""
-    constant = any(modes[w.axis] == "constant" for w in windows) and cval != 0
-    return out.kind == "f" and not constant
+def _cross(call: Call, frame: Frame, policy: StencilPolicy, local_bytes: int) -> Cross | None:
+    """Assign the windows to y and x, and choose a tile; None if their order matters or no tile fits."""
+    by_axis = {w.axis: w for w in call.windows}
+    down = None if frame.y.number is None else by_axis[frame.y.number]
+    across = None if frame.x.number is None else by_axis[frame.x.number]
+    if down is not None and call.windows[0] is across and not _commute(call):
+        return None
+    tile = line_tile(_line(down), _line(across), frame.inner, call.dtype.itemsize, policy, local_bytes)
+    return None if tile is None else Cross(down, across, tile)
+
+
+def _commute(call: Call) -> bool:
+    """Return whether y may be filtered before x: not if `cval` mixes with values or the intermediate is truncated."""
+    constant = any(call.modes[w.axis] == "constant" for w in call.windows) and call.cval != 0
+    return call.out_dtype.kind == "f" and not constant
 
 
 def _line(window: Window | None) -> Line | None:
@@ -156,42 +161,33 @@ def _line(window: Window | None) -> Line | None:
     return Line(window.form, window.taps, -low, high)
 
 
-def _plan(
-    cache: KernelCache,
-    value: Node,
-    operands: Operands,
-    frame: Frame,
-    windows: tuple[Window | None, Window | None],
-    tile: tuple[int, int],
-    dtype: np.dtype,
-    out: np.dtype,
-) -> SeparablePlan:
+def _plan(call: Call, operands: Operands, frame: Frame, cross: Cross, policy: StencilPolicy) -> SeparablePlan:
+    value, dtype, out = call.value, call.dtype, call.out_dtype
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
     aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
-    wide_load = (  # of memory as it lies: what is computed of it goes through the loads by element
+    wide_load = (  # only of a leaf in the dtype of the computation: expressions and casts are loaded by element
         value.memory is not None
         and value.dtype == dtype
         and frame.x.steps[1] == 1
         and starts_aligned(dtype, value.offset, *(a.steps[1] for a in (*frame.outer, frame.y)))
         and dtype.itemsize == 4
     )
-    reached = max(furthest(frame), value.size, 2 * max(a.extent for a in frame.axes)) + 1024
-    down, across = windows
-    some = down or across
-    assert some is not None
+    largest = max(input_span(frame), value.size, 2 * max(a.extent for a in frame.axes)) + 1024
+    window = cross.down or cross.across
+    assert window is not None
     return SeparablePlan(
         accesses=operands.kinds("strided"),
         value=dtype,
         out=out,
-        exact=some.exact,
-        down=_line(down),
-        across=_line(across),
+        exact=window.exact,
+        down=_line(cross.down),
+        across=_line(cross.across),
         inner=frame.inner,
         rank=len(frame.outer),
-        height=tile[0],
-        width=tile[1],
-        index=index_type(reached, False),
+        height=cross.tile[0],
+        width=cross.tile[1],
+        index=index_type(largest, False),
         wide_load=wide_load,
         wide_store=aligned and out.kind in "iuf" and not dtype_row(out).packed,
-        policy=cache.policies.stencil,
+        policy=policy,
     )

@@ -1,11 +1,11 @@
-"""The plan of a stencil: which loops its axes become, how they are cut into tiles, what a tile needs.
+"""Plan a stencil: the loops over its axes, the tiles, and the memory of a tile.
 
-Axes that nothing is shifted along are merged where they can be. What is left becomes
+Axes without shifts are merged if their strides allow it. The remaining axes become
 
-outer  planes that are gone through one by one; a window that reaches over several of them stages several,
-y      rows of a tile,
-x      its columns: `inner` neighbouring elements belong to one position, so that an image with its colours
-       side by side is filtered along whole rows.
+outer  planes, one at a time; a window that extends over several planes stages all of them,
+y      the rows of a tile,
+x      the columns of a tile: `inner` neighbouring elements belong to one position, so that whole rows of an image with
+       interleaved colours are filtered at once.
 """
 
 from __future__ import annotations
@@ -13,24 +13,67 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
-from clarray._engine.expr.layout import Shape
+from clarray._engine.expr.layout import Shape, index_type
+from clarray._engine.expr.layout import reach as farthest_element
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.plan import power_of_two
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime import Capabilities
+
+Spans = tuple[tuple[int, int], ...]  # least and greatest shift along each axis
 
 LINE, EVEN, ODD, TABLE = "line", "even", "odd", "table"
 LEAST, GREATEST, NETWORK, SELECT = "least", "greatest", "network", "select"
 RANKS = (LEAST, GREATEST, NETWORK, SELECT)
 
-MODES = ("nearest", "wrap", "reflect", "mirror", "constant")  # kernels know them by number
+MODES = ("nearest", "wrap", "reflect", "mirror", "constant")  # the kernels use the index
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Window:
+    """The function of the values around a position. A launch is prepared once for each object.
+
+    Parameters
+    ----------
+    form : str
+        See `StencilPlan`.
+    spans : tuple of (int, int)
+        Least and greatest shift along each axis.
+    shifts : tuple of tuple of int
+        Shifts of each tap along all axes. Empty for weights along one axis.
+    weights : ndarray or Node or None
+        In the dtype of the computation. A node is a contiguous leaf.
+    taps : int
+        Number of taps.
+    axis : int
+        The axis of weights along one axis.
+    rank : int
+        Index of an order statistic in ascending order.
+    divisor : number or None
+        Divisor of the sum.
+    exact : bool
+        See `StencilPlan`.
+    """
+
+    form: str
+    spans: Spans
+    shifts: tuple[tuple[int, ...], ...] = ()
+    weights: Any = None
+    taps: int = 0
+    axis: int = 0
+    rank: int = 0
+    divisor: Any = None
+    exact: bool = False
 
 
 class Axis(NamedTuple):
-    """One loop: extents of the input and of the output, a stride per operand, its number if shifted along."""
+    """A loop: the extents of input and output, a stride per operand, and the axis's number if it has shifts."""
 
     extent: int
     out_extent: int
@@ -39,13 +82,13 @@ class Axis(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Loops of a stencil; operand 0 is the output.
+    """The loops of a stencil. Operand 0 is the output.
 
     Parameters
     ----------
     outer : tuple of Axis
     y, x : Axis
-        Strides of `x` are those of single elements.
+        The strides of `x` are between single elements.
     inner : int
         Elements per position along x.
     """
@@ -61,16 +104,16 @@ class Frame(NamedTuple):
 
 
 class Tiling(NamedTuple):
-    """How outputs are cut into tiles and where a tile's elements lie.
+    """The division of the outputs into tiles, and the layout of a tile's elements.
 
     Parameters
     ----------
     height, width : int
-        Outputs of a tile, in rows and elements.
+        Rows of outputs of a tile, and elements of a row.
     pitch, plane : int
-        Elements from one staged row and plane to the next.
+        Strides between staged rows and between planes, in elements.
     size : int
-        Elements of the whole tile; 0: nothing is staged.
+        Elements of the whole tile. 0: nothing is staged.
     """
 
     height: int
@@ -82,40 +125,40 @@ class Tiling(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StencilPlan:
-    """What the source of a stencil is specialised on.
+    """The specialization of the source of a stencil.
 
     Parameters
     ----------
     form : str
-        How a window becomes a value: ``line``, ``even``, ``odd`` (weights along one axis, of which the last two
-        are the same from both ends but for the sign), ``table`` (weights at listed places); ``least``,
-        ``greatest``, ``network`` and ``select`` (order statistics).
+        The function of a window: ``line`` (weights along one axis), ``even`` and ``odd`` (the same, symmetric and
+        antisymmetric), ``table`` (weights at listed shifts), or an order statistic, by ``least``, ``greatest``,
+        ``network`` and ``select``.
     accesses : tuple of str
         Per distinct input: ``'const'`` or its access class along x.
     value, out : dtype
-        What is computed in, and of the output.
+        Of the computation, and of the output.
     exact : bool
         Whether products are rounded before they are added, in the order of the weights, as SciPy does in double.
     divides : bool
-        Whether sums are divided by a number at the end.
+        Whether sums are divided by a scalar at the end.
     rank : int
-        Outer loops.
+        Number of outer loops.
     deep : bool
-        Whether windows reach over several planes.
+        Whether a window extends over several planes.
     vector : int
         Elements per vector.
     index : str
         C type of positions.
     staged : bool
-        Whether tiles are staged; otherwise every tap is read where it lies.
+        Whether tiles are staged. Otherwise every tap is read from the input.
     width, lanes, local : int
-        Columns of a tile, work-items that stage one row, elements of local memory (GPU).
+        Columns of a tile, work-items that stage a row, and elements of local memory (GPU).
     taps : int
-        Number of weights, where the source is specialised on it, or 0.
+        Number of weights if the source is specialized on it, or 0.
     network : tuple of (int, int, bool, bool)
-        Comparators: two lines, and whether the lesser and the greater value is needed later.
+        Comparators: two lines, and whether a later comparator needs the lesser and the greater value.
     target : int
-        The line of the network that holds the answer.
+        The line of the network with the result.
     """
 
     form: str
@@ -143,15 +186,15 @@ def stencil_frame(
     shape: Shape,
     out_shape: Shape,
     operands: tuple[Shape, ...],
-    spans: tuple[tuple[int, int], ...],
+    spans: Spans,
     joined: int,
 ) -> Frame:
-    """Merge the axes that nothing is shifted along.
+    """Merge the axes without shifts, and return the loops.
 
     Parameters
     ----------
     shape, out_shape : tuple of int
-        Of input and output; they differ along shifted axes only.
+        Of input and output. They differ only along axes with shifts.
     operands : tuple of tuple of int
         Strides per operand, the output first.
     spans : tuple of (int, int)
@@ -186,7 +229,7 @@ def _follows(outer: Axis, steps: Shape, extent: int) -> bool:
 
 
 class Reach(NamedTuple):
-    """What a window covers in a frame: planes, and the least shift and the span along y and x (in elements)."""
+    """The extent of a window in a frame: its planes, and the least shift and the span along y and x, in elements."""
 
     planes: tuple[Shape, ...]
     low_y: int
@@ -195,13 +238,13 @@ class Reach(NamedTuple):
     span_x: int
 
 
-def window_reach(frame: Frame, spans: tuple[tuple[int, int], ...], shifts: Sequence[Shape]) -> Reach:
-    """Find the planes and the halo of a window.
+def window_reach(frame: Frame, spans: Spans, shifts: Sequence[Shape]) -> Reach:
+    """Return the planes and the halo of a window.
 
     Parameters
     ----------
     shifts : sequence of tuple of int
-        Of every tap along every axis; empty for a line, which its spans describe.
+        Shifts of each tap along all axes. Empty for weights along one axis, which the spans describe.
     """
     outer = [a.number for a in frame.outer]
     if shifts:
@@ -219,7 +262,7 @@ def window_reach(frame: Frame, spans: tuple[tuple[int, int], ...], shifts: Seque
 
 
 def cpu_tiling(frame: Frame, reach: Reach, itemsize: int, vector: int, policy: StencilPolicy) -> Tiling:
-    """Tiles that a core's cache holds: tall enough for the rows of the halo not to matter much."""
+    """Choose tiles that fit a core's cache, so tall that the rows of the halo cost little."""
     block = vector * policy.blocks
     budget = max(1, policy.tile_bytes // itemsize // len(reach.planes))
     rows, columns = max(1, frame.y.out_extent), max(1, frame.x.out_extent * frame.inner)
@@ -237,7 +280,7 @@ def cpu_tiling(frame: Frame, reach: Reach, itemsize: int, vector: int, policy: S
 
 
 def gpu_tiling(frame: Frame, reach: Reach, itemsize: int, policy: StencilPolicy, local_bytes: int) -> Tiling:
-    """The tile of a work-group whose halo is least; of size 0 where none fits local memory."""
+    """Choose the tile of a work-group with the least halo. Its size is 0 if no tile fits local memory."""
     outputs = policy.work_group * policy.items
     rows, columns = frame.y.out_extent, frame.x.out_extent * frame.inner
     best: tuple[int, Tiling] | None = None
@@ -259,27 +302,119 @@ def gpu_tiling(frame: Frame, reach: Reach, itemsize: int, policy: StencilPolicy,
     return Tiling(outputs // width, width, 0, 0, 0)
 
 
-def places(frame: Frame, reach: Reach, shifts: Sequence[Shape], tiling: Tiling) -> np.ndarray:
-    """Where each tap lies in a tile, from the place of the output's own column and row on.
+class StencilProblem(NamedTuple):
+    """A window over the loops of an array, the dtypes of the computation and the output, and the output's size."""
 
-    Where nothing is staged: its shift along every loop instead, one row per tap.
+    window: Window
+    frame: Frame
+    reach: Reach
+    dtype: np.dtype
+    out: np.dtype
+    size: int
+
+    @property
+    def tile_dtype(self) -> np.dtype:
+        return tile_dtype(self.window.form, self.dtype)
+
+
+def tile_dtype(form: str, dtype: np.dtype) -> np.dtype:
+    """Return the dtype of a tile's elements. Order statistics compare floats as integers."""
+    if form in RANKS and dtype.kind == "f":
+        return np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
+    return dtype
+
+
+def vector_width(dtypes: set[np.dtype], policy: StencilPolicy) -> int:
+    """Return the elements per vector for values of these dtypes."""
+    if any(dtype.kind == "c" for dtype in dtypes):
+        return 1
+    return max(1, min(policy.max_width, policy.vector_bytes // max(dtype.itemsize for dtype in dtypes)))
+
+
+def stencil_tiling(problem: StencilProblem, vector: int, policy: StencilPolicy, capabilities: Capabilities) -> Tiling:
+    """Choose the tiles of a stencil."""
+    frame, reach, itemsize = problem.frame, problem.reach, problem.tile_dtype.itemsize
+    if policy.chunked:
+        return cpu_tiling(frame, reach, itemsize, vector, policy)
+    return gpu_tiling(frame, reach, itemsize, policy, capabilities.local_bytes)
+
+
+class TiledForm(NamedTuple):
+    """The tiles of a stencil, the elements per vector, and the access class of each distinct input."""
+
+    tiling: Tiling
+    vector: int
+    accesses: tuple[str, ...]
+
+
+def stencil_plan(
+    problem: StencilProblem, tiled: TiledForm, policy: StencilPolicy, capabilities: Capabilities
+) -> StencilPlan:
+    """Choose the form of a stencil and the shape of its work-groups."""
+    window, frame, reach = problem.window, problem.frame, problem.reach
+    tiling, form = tiled.tiling, window.form
+    staged = tiling.size > 0
+    network: tuple[tuple[int, int, bool, bool], ...] = ()
+    if form == SELECT and window.taps <= policy.network and staged:
+        form, network = NETWORK, rank_network(window.taps, window.rank)
+    halo = 4 * sum(high - low for low, high in window.spans) + sum(abs(low) for low, _ in window.spans)
+    largest = max(input_span(frame), problem.size, 2 * max(a.extent for a in frame.axes)) + halo
+    lanes = local = 0
+    if not policy.chunked:
+        rows = (tiling.height + reach.span_y) * len(reach.planes)
+        lanes = max(min(32, policy.work_group), policy.work_group // power_of_two(max(1, rows)))
+        limit = min(policy.tile_bytes, capabilities.local_bytes) // problem.tile_dtype.itemsize
+        local = min(power_of_two(tiling.size), limit) if staged else 0
+    return StencilPlan(
+        form=form,
+        accesses=tiled.accesses,
+        value=problem.dtype,
+        out=problem.out,
+        exact=window.exact,
+        divides=window.divisor is not None,
+        rank=len(frame.outer),
+        deep=len(reach.planes) > 1 or any(map(any, reach.planes)),
+        vector=tiled.vector,
+        index=index_type(largest, policy.chunked),
+        staged=staged,
+        width=0 if policy.chunked else tiling.width,
+        lanes=lanes,
+        local=local,
+        taps=window.taps if form == NETWORK else 0,
+        network=network,
+        target=window.rank if form == NETWORK else 0,
+        policy=policy,
+    )
+
+
+def input_span(frame: Frame) -> int:
+    """Return the largest distance between two elements of an input."""
+    extents = tuple(max(1, a.extent * (frame.inner if a is frame.x else 1)) for a in frame.axes)
+    strides = [tuple(a.steps[k] for a in frame.axes) for k in range(1, len(frame.x.steps))]
+    return max((farthest_element(extents, steps) for steps in strides), default=0)
+
+
+def tap_offsets(frame: Frame, reach: Reach, shifts: Sequence[Shape], tiling: Tiling) -> np.ndarray:
+    """Return the offset of each tap in a tile, relative to the output's row and column.
+
+    Without staging, return the shifts of each tap along all loops instead, one row per tap.
     """
-    found: list[int | tuple[int, ...]] = []
-    number = {plane: p for p, plane in enumerate(reach.planes)}
+    offsets: list[int | tuple[int, ...]] = []
+    numbers = {plane: p for p, plane in enumerate(reach.planes)}
     for shift in shifts:
         plane = tuple(0 if a.number is None else shift[a.number] for a in frame.outer)
         dy = 0 if frame.y.number is None else shift[frame.y.number]
         dx = 0 if frame.x.number is None else shift[frame.x.number]
         if tiling.size:
             row = (dy - reach.low_y) * tiling.pitch
-            found.append(number[plane] * tiling.plane + row + dx * frame.inner - reach.low_x)
+            offsets.append(numbers[plane] * tiling.plane + row + dx * frame.inner - reach.low_x)
         else:
-            found.append((*plane, dy, dx))
-    return np.array(found, np.int32)
+            offsets.append((*plane, dy, dx))
+    return np.array(offsets, np.int32)
 
 
 def line_step(frame: Frame, axis: int, tiling: Tiling) -> int:
-    """Elements of a tile from one tap of a line to the next."""
+    """Return the stride in a tile between neighbouring taps along an axis."""
     if frame.x.number == axis:
         return frame.inner
     if frame.y.number == axis:
@@ -288,7 +423,7 @@ def line_step(frame: Frame, axis: int, tiling: Tiling) -> int:
 
 
 def tiles(frame: Frame, tiling: Tiling) -> tuple[int, int, int]:
-    """Tiles over all planes, and their number down and across one."""
+    """Return the number of tiles of all planes, and down and across a plane."""
     down = -(-frame.y.out_extent // tiling.height)
     across = -(-(frame.x.out_extent * frame.inner) // tiling.width)
     return prod(a.out_extent for a in frame.outer) * down * across, down, across
@@ -296,9 +431,9 @@ def tiles(frame: Frame, tiling: Tiling) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=256)
 def rank_network(count: int, rank: int) -> tuple[tuple[int, int, bool, bool], ...]:
-    """The comparators that bring the value of a rank to the line of that number.
+    """Return the comparators that move the order statistic of a rank to the line of that index.
 
-    Batcher's odd-even merge sort, without what the wanted line does not depend on.
+    They are Batcher's odd-even merge sort, without the comparators that the result does not depend on.
 
     References
     ----------
@@ -317,11 +452,11 @@ def rank_network(count: int, rank: int) -> tuple[tuple[int, int, bool, bool], ..
             k //= 2
         p *= 2
     needed = {rank}
-    kept = []
+    comparators = []
     for low, high in reversed(pairs):
-        if high >= count:  # lines past the last hold what is greater than everything
+        if high >= count:  # lines past the last hold infinity
             continue
         if low in needed or high in needed:
-            kept.append((low, high, low in needed, high in needed))
+            comparators.append((low, high, low in needed, high in needed))
             needed |= {low, high}
-    return tuple(reversed(kept))
+    return tuple(reversed(comparators))

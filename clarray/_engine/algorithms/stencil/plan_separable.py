@@ -1,7 +1,7 @@
-"""The plan of lines of weights on a GPU: along y, along x, or one after the other in one kernel.
+"""Plan lines of weights on a GPU: along y, along x, or both in one kernel.
 
-The number of weights is part of the source, so that a work-item slides through registers: `items` outputs down a
-column need ``items + taps - 1`` values of the tile, not ``items * taps``.
+The source is specialized on the number of weights, so that a work-item slides values through registers: `items` outputs
+of a column load ``items + taps - 1`` values from the tile, not ``items * taps``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from clarray._engine.algorithms.stencil.plan import Frame
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.fast_dataclass import dataclass
 
-VECTOR = 4  # neighbouring elements that a work-item takes from local memory, or stores, at once
+VECTOR = 4  # elements per load from local memory and per store
 
 
 class Line(NamedTuple):
-    """Weights along one axis of a tile: their form and number, and how many are before and after the output."""
+    """Weights along one axis of a tile: their form, their number, and the numbers before and after the output."""
 
     form: str
     taps: int
@@ -28,24 +28,24 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeparablePlan:
-    """What the source of one or two lines of weights is specialised on.
+    """The specialization of the source of one or two lines of weights.
 
     Parameters
     ----------
     accesses : tuple of str
         Per distinct input: ``'const'`` or its access class.
     value, out : dtype
-        What is computed in, and of the output.
+        Of the computation, and of the output.
     exact : bool
         Whether products are rounded before they are added.
     down, across : Line or None
-        Along y, and then along x.
+        Weights along y, which come first, and along x.
     inner : int
         Elements per position along x.
     rank : int
-        Outer loops.
+        Number of outer loops.
     height, width : int
-        Outputs of a tile.
+        Rows and columns of outputs of a tile.
     index : str
         C type of positions.
     wide_load, wide_store : bool
@@ -68,14 +68,14 @@ class SeparablePlan:
     policy: StencilPolicy
 
     @property
-    def left(self) -> int:
+    def halo_before(self) -> int:
         """Elements staged before a row of outputs, a whole number of vectors."""
-        return _whole(self.across.before * self.inner) if self.across else 0
+        return _whole_vectors(self.across.before * self.inner) if self.across else 0
 
     @property
     def columns(self) -> int:
         """Elements of a staged row."""
-        return self.width + self.left + (_whole(self.across.after * self.inner) if self.across else 0)
+        return self.width + self.halo_before + (_whole_vectors(self.across.after * self.inner) if self.across else 0)
 
     @property
     def rows(self) -> int:
@@ -84,23 +84,23 @@ class SeparablePlan:
 
     @property
     def local_elements(self) -> int:
-        """Elements of local memory: the tile, and what has been filtered down its columns."""
+        """Elements of local memory: the tile, and its columns after the filter along y."""
         return self.columns * (self.rows + (self.height if self.down and self.across else 0))
 
 
-def _whole(n: int) -> int:
+def _whole_vectors(n: int) -> int:
     return -(-n // VECTOR) * VECTOR
 
 
 def line_tile(
     down: Line | None, across: Line | None, inner: int, itemsize: int, policy: StencilPolicy, local_bytes: int
 ) -> tuple[int, int] | None:
-    """Height and width of the tile, the largest that fits local memory; None where none does."""
+    """Return height and width of the largest tile that fits local memory; None if no tile fits."""
     if any(line is not None and line.taps > policy.unrolled for line in (down, across)):
         return None
     if across is not None and (across.taps - 1) * inner > policy.unrolled:
         return None
-    columns = (_whole(across.before * inner) + _whole(across.after * inner)) if across else 0
+    columns = (_whole_vectors(across.before * inner) + _whole_vectors(across.after * inner)) if across else 0
     for height, width in policy.line_tiles:
         staged = (width + columns) * (height + (down.taps - 1 if down else 0))
         between = (width + columns) * height if down and across else 0
@@ -110,6 +110,6 @@ def line_tile(
 
 
 def is_rectangle(frame: Frame, axes: tuple[int, ...]) -> bool:
-    """Whether the lines go along y and x, one each, and nothing is shifted along the outer loops."""
+    """Return whether the lines are along y and x, one each, and the outer loops have no shifts."""
     inside = {a.number for a in (frame.y, frame.x) if a.number is not None}
     return inside == set(axes) and all(a.number is None for a in frame.outer)

@@ -1,4 +1,4 @@
-"""Tuning of stencils: the policy, and its measured values per kind of device."""
+"""Tune stencils: the policy and its measured values for each kind of device."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StencilPolicy:
-    """Shape of a stencil.
+    """Parameters of a stencil.
 
     Parameters
     ----------
     chunked : bool
-        Whether a work-item takes one contiguous chunk of tiles, staged in memory that its cache
-        holds (CPU), or a work-group takes one tile, staged in local memory (GPU).
+        Whether a work-item computes a contiguous chunk of tiles, staged in its cache (CPU), or a work-group computes
+        a tile, staged in local memory (GPU).
     vector_bytes, max_width, inline_bytes
         As in `ElementwisePolicy`.
     blocks : int
-        Vectors of neighbouring outputs that a work-item accumulates at once (CPU).
+        Vectors of neighbouring outputs that a work-item accumulates together (CPU).
     work_group : int
         Work-items per work-group.
     items : int
@@ -27,17 +27,16 @@ class StencilPolicy:
     groups_per_unit : int
         Work-groups per compute unit (CPU).
     tile_bytes : int
-        Bytes of a tile with its halo: what stays in a core's cache, or the local memory of a group.
+        Bytes of a tile with its halo, limited by a core's cache or by local memory.
     network : int
-        Largest window whose order statistics a network of comparators finds; larger ones are
+        Taps of the largest window whose order statistics are computed by a sorting network. Larger windows are
         searched bit by bit.
     joined : int
-        Extents of an unfiltered last axis below this join the axis before.
+        Last axes without shifts and with an extent below this are merged with the axis before.
     unrolled : int
-        Longest line of weights whose number the source is specialised on (GPU): its taps slide
-        through registers. 0: never.
+        Longest line of weights that the source is specialized on (GPU). Its values slide through registers. 0: none.
     line_tiles : tuple of (int, int)
-        Heights and widths of the tiles of such lines, the first that fits `line_bytes` is taken.
+        Heights and widths of the tiles of such lines. The first tile that fits `line_bytes` is used.
     line_items : int
         Outputs of a column per work-item.
     line_bytes : int
@@ -79,7 +78,7 @@ CPU = StencilPolicy(
     line_items=0,
     line_bytes=0,
 )
-# NVIDIA H200, 2026-11-21: gaussian_filter of 4096 x 4096 float32, sigma 2: 0.085 ms, where one pass per axis took 0.37;
+# NVIDIA H200, 2026-11-21: gaussian_filter of 4096 x 4096 float32, sigma 2: 0.085 ms, with one pass per axis 0.37;
 # alternatives in docs/engineering/stencil.md.
 GPU = StencilPolicy(
     chunked=False,
@@ -100,7 +99,7 @@ GPU = StencilPolicy(
 )
 NVIDIA = GPU
 
-# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+# For tests: arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(
     CPU, vector_bytes=16, max_width=4, inline_bytes=0, blocks=2, groups_per_unit=2, tile_bytes=256, network=5
 )

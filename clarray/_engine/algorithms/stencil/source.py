@@ -1,4 +1,4 @@
-"""The source of a stencil."""
+"""Render the kernel of a stencil."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray._engine.algorithms.stencil.plan import NETWORK, RANKS, TABLE, StencilPlan
+from clarray._engine.algorithms.stencil.plan import NETWORK, RANKS, TABLE, StencilPlan, tile_dtype
 from clarray._engine.codegen.arguments import Fields, Group, axes, by_axis, numbers
 from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -22,14 +22,14 @@ from clarray._engine.ops.ufuncs import emit, find_loop
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
-BLOCK = 256  # weights whose products are summed before the sum is added to the others'
+BLOCK = 256  # weights whose products are summed in one block; blocks are then added
 _BYTE = np.dtype(np.uint8)
 _BOOL = np.dtype(bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileType:
-    """C types of what a tile holds (integers in the order of the values for order statistics), as text."""
+    """The C types of a tile's elements, as text. Order statistics hold integers in the order of the values."""
 
     type: str
     lane: str
@@ -41,13 +41,6 @@ class TileType:
     signed: str
     top: str
     sign: str
-
-
-def tile_dtype(form: str, dtype: np.dtype) -> np.dtype:
-    """The dtype of a tile's elements."""
-    if form in RANKS and dtype.kind == "f":
-        return np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
-    return dtype
 
 
 def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
@@ -105,11 +98,11 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
 
 
 def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
-    """The types of a tile for values of `dtype`."""
-    held = tile_dtype(form, dtype)
-    ctype = compute_type(held, dialect.width)
+    """Return the types of a tile for values of `dtype`."""
+    element = tile_dtype(form, dtype)
+    ctype = compute_type(element, dialect.width)
     value = compute_type(dtype, dialect.width)
-    if held.kind == "c":
+    if element.kind == "c":
         return TileType(
             type=str(ctype),
             lane=str(ctype),
@@ -157,7 +150,7 @@ def _fields(plan: StencilPlan, inputs: Inputs, out: Operand, t: TileType) -> Fie
 
 
 def frame_fields(rank: int, operands: Sequence[Operand], index: str) -> list[str | Group]:
-    """Declare the windows along all axes and the strides of the operands, as `frame_arguments` gives them."""
+    """Declare the arguments that `frame_arguments` returns."""
     parts: list[str | Group] = [*numbers(index, ["ky", "my", "mode_y", "kx", "mx", "mode_x"])]
     parts.append(by_axis("outer", index, ["k", "m", "mode"], rank))
     for o in operands:
@@ -167,7 +160,7 @@ def frame_fields(rank: int, operands: Sequence[Operand], index: str) -> list[str
 
 
 def multiply_add(dtype: np.dtype, exact: bool, t: TileType, dialect: Dialect) -> str:
-    """The body of a + x w."""
+    """Return the body of the function that computes ``a + x * w``."""
     if dtype.kind == "f":
         return f"return {'a + x * w' if exact else f'ca_muladd_{t.type}(x, w, a)'};"
     product = emit(find_loop(np.multiply, (dtype, dtype), (dtype,)), ["x", "w"], dialect)
@@ -176,7 +169,7 @@ def multiply_add(dtype: np.dtype, exact: bool, t: TileType, dialect: Dialect) ->
 
 
 def finish_lines(form: str, value: np.dtype, out: np.dtype, divides: bool, t: TileType, dialect: Dialect) -> list[str]:
-    """The lines that make the output of a window's value."""
+    """Return the lines that convert a window's value to the output."""
     lines = []
     name = "a"
     if form in RANKS and value.kind == "f":
@@ -187,7 +180,7 @@ def finish_lines(form: str, value: np.dtype, out: np.dtype, divides: bool, t: Ti
     if divides:
         lines.append(f"const {t.value} d = {name} / ({t.value})(divisor);")
         name = "d"
-    if out == _BOOL and value.kind == "f":  # a byte of C: the fraction is cut off first
+    if out == _BOOL and value.kind == "f":  # as C's bytes: the cast truncates first
         byte = compute_type(_BYTE, dialect.width)
         lines.append(f"const {byte} b = {cast(name, value, _BYTE, dialect)};")
         return [*lines, f"return {cast('b', _BYTE, _BOOL, dialect)};"]

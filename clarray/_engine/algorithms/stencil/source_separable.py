@@ -1,4 +1,4 @@
-"""The source of one or two lines of weights on a GPU."""
+"""Render the kernel of one or two lines of weights on a GPU."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
     call = Call("value", converted(value, plan.value), inputs)
     out = operand("y", plan.out, "unit", dialect, base="yb")
     t = tile_types(LINE, plan.value, dialect)
-    outside, _, lines = scalar_parameters("cval", plan.value)
+    cval, _, prepare = scalar_parameters("cval", plan.value)
     fields = Fields(
         ("inputs", inputs.params),
         *parameters(out, const=False)[0],
         f"__constant {dtype_row(plan.value).storage} *w",
-        ("cval", outside),
+        ("cval", cval),
         *numbers(plan.index, ["down", "across", "inner"]),
         *frame_fields(plan.rank, [*inputs.operands, out], plan.index),
     )
@@ -53,17 +53,17 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
         exact=plan.exact,
         rank=plan.rank,
         params=fields.declared,
-        prepare=[*inputs.prepare, *lines],
+        prepare=[*inputs.prepare, *prepare],
         madd=multiply_add(plan.value, plan.exact, t, dialect),
         finish=finish_lines(LINE, plan.value, plan.out, False, t, dialect),
-        kept=_kept(plan, dialect),
+        kept=_rounding_lines(plan, dialect),
         everyone=[*inputs.operands, out],
     )
     return Source.of("stencil", source(body, dialect, capabilities.function_attribute), fields)
 
 
-def _kept(plan: SeparablePlan, dialect: Dialect) -> list[str]:
-    """The lines that round a value to the output's dtype."""
+def _rounding_lines(plan: SeparablePlan, dialect: Dialect) -> list[str]:
+    """Return the lines that round a value to the output's dtype."""
     if plan.out == plan.value:
         return ["return a;"]
     row = dtype_row(plan.out)

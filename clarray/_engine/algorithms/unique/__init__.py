@@ -1,1 +1,1 @@
-"""Which values occur: a table over a range, a hash table, a bitmap."""
+"""Distinct values: by a range table, a hash table or a bitmap."""

@@ -1,4 +1,4 @@
-"""Which values occur, while they are few: one launch, and a table that the host reads."""
+"""Launch the search for few distinct values: one kernel fills a hash table, which the host reads."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, 
 
 @replanned
 def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
-    """The distinct values, in no order, if there are few of them.
+    """Return the distinct values, in no order, if there are few of them.
 
     Parameters
     ----------
     value : Node
-        Of any real dtype; computed while it is read.
+        An expression of any real dtype, computed in the kernel's loads.
     equal_nan : bool
-        Whether all NaN are one value.
+        Whether all NaN are equal.
 
     Returns
     -------
     ndarray or None
-        None where there are too many, or the attempt would not pay.
+        None if there are too many distinct values, or a sort is faster.
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
         cache = kernel_cache_of(device)
         if not is_worth_trying(value.dtype, value.size, cache.policies):
             return None
-        return _read(cache, flat_operands_of(value, ordered=False), equal_nan)
+        return _distinct(cache, flat_operands_of(value, ordered=False), equal_nan)
 
 
-def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray | None:
+def _distinct(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray | None:
     value = line.value
     policy, unique = cache.policies.reduce, cache.policies.unique
     loads = line.loads(policy)
@@ -57,8 +57,8 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
     tables = groups if policy.chunked else 1
     itemsize = value.dtype.itemsize
     table_bytes = plan.slots * itemsize * tables
-    notes = 4 * (groups if policy.chunked else 2)
-    memory = cache.device.allocate(table_bytes + notes)
+    status_bytes = 4 * (groups if policy.chunked else 2)
+    memory = cache.device.allocate(table_bytes + status_bytes)
     if not policy.chunked:
         cache.device.fill_zero(memory)
     args = kernel.arguments(
@@ -72,13 +72,13 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
     nbytes = line.operands.nbytes
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes).run()
-    host = np.empty(table_bytes + notes, np.uint8)
+    host = np.empty(table_bytes + status_bytes, np.uint8)
     cache.device.read(memory, 0, host)
-    seen = np.bitwise_or.reduce(host[table_bytes:].view(np.int32)[: groups if policy.chunked else 1])
-    if seen & 2:
+    status = np.bitwise_or.reduce(host[table_bytes:].view(np.int32)[: groups if policy.chunked else 1])
+    if status & 2:  # too many values
         return None
     bits = host[:table_bytes].view(f"u{itemsize}")
     bits = bits[bits != 0]
-    if seen & 1:
+    if status & 1:  # a value has no bits set, which marks a free slot
         bits = np.append(bits, bits.dtype.type(0))
     return bits.view(value.dtype)

@@ -1,4 +1,4 @@
-"""Which of the values of a small range occur: one launch, and a table that the host reads."""
+"""Launch the search for the values of a small range that occur: one kernel fills a table, which the host reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clarray._engine.algorithms.unique.source_range_table import range_table_sou
 from clarray._engine.expr.node import Node, contiguous_leaf, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
-MOST = 1 << 32  # elements that a count of 32 bits holds
+MAX_SIZE = 1 << 32  # elements whose counts fit in 32 bits
 
 
 class Table(NamedTuple):
@@ -28,26 +28,26 @@ class Table(NamedTuple):
     Parameters
     ----------
     low : int
-        Of a bool, 0.
+        0 for bools.
     cells : ndarray
-        Per value, from `low` on: not zero if it occurs; how often, if that was asked for.
+        The number of occurrences of each value, or a flag, not zero if the value occurs.
     """
 
     low: int
     cells: np.ndarray
 
 
-def slots_of(value: Node, counted: bool) -> int:
-    """Slots of the table in which the values of an array are looked for; 0 where none pays: they are to be sorted.
+def slot_count(value: Node, counted: bool) -> int:
+    """Return the slots of the table for the values of an array, or 0 if a sort is faster.
 
     Parameters
     ----------
     value : Node
-        Bool or integers, at least one.
+        A nonempty bool or integer array.
     counted : bool
-        Whether they are to be counted.
+        Whether the table counts the values.
     """
-    if value.size >= MOST:
+    if value.size >= MAX_SIZE:
         return 0
     cache = kernel_cache_of(device_of(value.inputs or (value,)))
     return slots_for(value.dtype, value.size, counted, cache.policies)
@@ -60,37 +60,37 @@ def range_table(value: Node, slots: int, counted: bool) -> Node:
     Parameters
     ----------
     value : Node
-        Computed while it is read.
+        An expression, computed in the kernel's loads.
     slots : int
-        From `slots_of`.
+        See `slot_count`.
     counted : bool
 
     Returns
     -------
     Node
-        A leaf of bytes: the tables, and the range of the values of each work-group.
+        A leaf of bytes: the tables, and the value range of each work-group.
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
-        return _launched(kernel_cache_of(device), flat_operands_of(value, ordered=False), slots, counted)
+        return _launch(kernel_cache_of(device), flat_operands_of(value, ordered=False), slots, counted)
 
 
-def _launched(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Node:
+def _launch(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Node:
     value = line.value
     plan = _plan(cache, line, slots, counted)
     key = ("range table", value.sig, line.operands.pattern, plan)
     kernel = cache.kernel_for(key, range_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1
-    before = table_bytes(slots, counted, plan.policy.chunked) * tables
-    memory = cache.device.allocate(before + RANGE_BYTES * groups)
+    ranges_offset = table_bytes(slots, counted, plan.policy.chunked) * tables
+    memory = cache.device.allocate(ranges_offset + RANGE_BYTES * groups)
     if not plan.policy.chunked:
         cache.device.fill_zero(memory)
     args = kernel.arguments(
         inputs=line.operands.arguments(line.shifts),
         memory=memory.buffer,
         ranges=memory.buffer,
-        ranges_at=before // 8,
+        ranges_at=ranges_offset // 8,
         n=value.size,
         steps=line.steps,
     )
@@ -117,13 +117,13 @@ def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
     )
 
 
-def occurring(filled: Node, dtype: np.dtype, slots: int, counted: bool) -> Table | None:
-    """Wait for what `range_table` has launched, and read which values of `dtype` occur.
+def read_range_table(filled: Node, dtype: np.dtype, slots: int, counted: bool) -> Table | None:
+    """Read the result of `range_table` for values of `dtype`. Waits for the device.
 
     Returns
     -------
     Table or None
-        None where they lie too far apart.
+        None if the range of the values exceeds the slots.
     """
     memory = filled.memory
     assert memory is not None
@@ -131,9 +131,9 @@ def occurring(filled: Node, dtype: np.dtype, slots: int, counted: bool) -> Table
     host = np.empty(filled.size, np.uint8)
     device.read(memory, 0, host)
     chunked = kernel_cache_of(device).policies.reduce.chunked
-    each = table_bytes(slots, counted, chunked)
-    tables = filled.size // (each + RANGE_BYTES) if chunked else 1
-    found, ranges = host[: tables * each], host[tables * each :]
+    nbytes = table_bytes(slots, counted, chunked)
+    tables = filled.size // (nbytes + RANGE_BYTES) if chunked else 1
+    slot_bytes, ranges = host[: tables * nbytes], host[tables * nbytes :]
     low, values = (0 if dtype.kind in "bu" else int(np.iinfo(dtype).min)), slots
     if is_checked(dtype, slots):
         spans = ranges.view(np.uint64 if dtype.kind == "u" else np.int64).reshape(-1, 2)
@@ -142,16 +142,16 @@ def occurring(filled: Node, dtype: np.dtype, slots: int, counted: bool) -> Table
         if values > slots:
             return None
     if counted:
-        cells = found.view(np.uint32).reshape(-1, slots).sum(axis=0, dtype=np.int64)
+        cells = slot_bytes.view(np.uint32).reshape(-1, slots).sum(axis=0, dtype=np.int64)
     elif chunked:
-        cells = found.reshape(-1, slots)
+        cells = slot_bytes.reshape(-1, slots)
         cells = np.bitwise_or.reduce(cells) if len(cells) > 1 else cells[0]
     else:
-        cells = np.unpackbits(found, bitorder="little")
+        cells = np.unpackbits(slot_bytes, bitorder="little")
     if dtype.kind == "b":
-        return Table(0, cells[[0, -1]])  # in a kernel a bool is 0 or -1
+        return Table(0, cells[[0, -1]])  # kernels represent bools as 0 and -1
     start = low % slots
     return Table(low, np.concatenate((cells[start : start + values], cells[: max(0, start + values - slots)])))
 
 
-__all__ = ["Table", "occurring", "range_table", "slots_of"]
+__all__ = ["Table", "range_table", "read_range_table", "slot_count"]

@@ -1,15 +1,15 @@
-"""The plan of a table of the values that occur: no sort, one pass, one bit or count per value.
+"""Plan a table of the values that occur: one pass instead of a sort, with a bit or a count per value.
 
-The table has a power of two of slots and a value's slot is its lowest bits, so nothing need be known
-of the range before the pass: while all values lie within as many neighbours as there are slots,
-no two of them share one. The pass finds the range as it goes, and gives up where it is larger:
+The number of slots is a power of two, and a value's slot is its lowest bits. So the pass needs no range in advance:
+values share no slot if their range has at most as many values as there are slots. The pass computes the range, and ends
+early if it is larger:
 
-    values   -3  5 -3 1000003 ...        slots   0 1 2 3 4 5 ... 61 ...
-    least -3, largest 1000003: too far           . . . x . x      x        nothing can be said: sort
-    least -3, largest 5                          . . . . . x      x        -3 and 5 occur
+    values   -3  5 -3 1000003 ...          slots   0 1 2 3 4 5 ... 61 ...
+    least -3, largest 1000003: too large           . . . x . x      x        values may share slots: sort
+    least -3, largest 5                            . . . . . x      x        -3 and 5 occur
 
-A dtype of 8 or 16 bits always fits. CPU: a table per work-item, in memory that stays in its
-cache; GPU: a table per work-group in local memory, and one for all that they are merged into.
+The values of 8 or 16 bits always fit. CPU: a table per work-item, which stays in the cache. GPU: a table per work-group
+in local memory, and a global table that they are merged into.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from clarray._engine.tuning.policy import Policies, ReducePolicy
 if TYPE_CHECKING:
     from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan
 
-RANGE_BYTES = 16  # of the least and the largest value of a work-group
+RANGE_BYTES = 16  # for the least and the largest value of a work-group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeTablePlan:
-    """What the source of a table is specialised on.
+    """The specialization of the source of a range table.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class RangeTablePlan:
     vector : int
         Elements per load.
     explicit : bool
-        Written in vector types.
+        Whether the source uses vector types.
     index : str
         C type of positions.
     aligned : bool
@@ -46,13 +46,13 @@ class RangeTablePlan:
     slots : int
         A power of two.
     counted : bool
-        Whether a slot counts its value, or only tells that it occurs.
+        Whether a slot counts its value, or only flags it.
     checked : bool
         See `is_checked`.
     block : int
-        Elements that a CPU takes before it looks whether the range is too large already.
+        Elements between two checks of the range on a CPU.
     policy : ReducePolicy
-        The pass is one over memory that keeps something per work-group, as a reduction's.
+        The pass has the access pattern of a reduction.
     """
 
     accesses: tuple[str, ...]
@@ -68,17 +68,17 @@ class RangeTablePlan:
 
 
 def table_bytes(slots: int, counted: bool, chunked: bool) -> int:
-    """Bytes of a table: per slot a count, a byte or, on a GPU, a bit."""
+    """Return the bytes of a table: per slot a count, a byte or, on a GPU, a bit."""
     return 4 * slots if counted else slots if chunked else slots // 8
 
 
 def is_checked(dtype: np.dtype, slots: int) -> bool:
-    """Whether the range of the values must be found: not where the dtype has no more of them than there are slots."""
+    """Return whether the pass must compute the range: the dtype has more values than there are slots."""
     return slots < 1 << 8 * dtype.itemsize
 
 
 def slots_for(dtype: np.dtype, size: int, counted: bool, policies: Policies) -> int:
-    """Slots of the table for `size` values of an integer dtype, or 0 where a table does not pay."""
+    """Return the slots of the table for `size` values of an integer dtype, or 0 if a sort is faster."""
     policy = policies.unique
     local = counted and not policies.reduce.chunked
     if dtype.itemsize <= 2:
@@ -88,10 +88,10 @@ def slots_for(dtype: np.dtype, size: int, counted: bool, policies: Policies) -> 
 
 
 def group_count(size: int, plan: RangeTablePlan | HashTablePlan, units: int) -> int:
-    """Work-groups: no more than have something to do."""
+    """Return the number of work-groups, none of them idle."""
     policy = plan.policy
     if policy.chunked:
-        # a table must be worth clearing and reading
+        # a work-group has at least as many elements as the table that it clears and writes
         return max(1, min(units * policy.groups_per_unit, size // plan.slots))
     step = policy.work_group * plan.vector * policy.loads
     return max(1, min(units * policy.groups_per_unit, -(-size // step)))

@@ -1,4 +1,4 @@
-"""Tuning of the tables that distinct values are found with: the policy, and its values per kind of device."""
+"""Tune the tables of distinct values: the policy and its values for each kind of device."""
 
 from __future__ import annotations
 
@@ -7,34 +7,33 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniquePolicy:
-    """Which table finds the distinct values, and its size. The passes themselves are shaped as reductions are.
+    """Parameters of the tables of distinct values. The launches of their passes follow the policy of reductions.
 
     Parameters
     ----------
     range_slots : int
-        Slots of a table of a range, for dtypes of more than 16 bits; a power of two.
+        Slots of a range table, for dtypes of more than 16 bits, a power of two.
     few_slots : int
-        The same where a table in local memory counts (GPU), or there are fewer elements than `few`.
+        The same for counts in local memory (GPU), and for fewer elements than `few`.
     few : int
-        Elements that are worth clearing and reading `range_slots`.
+        Elements from which a table of `range_slots` is worth its clearing and reading.
     range_block : int
-        Elements that a work-item of a CPU takes before it looks whether the range is too large already.
+        Elements between two checks of the range by a work-item of a CPU.
     hash_from : int
-        Elements from which on a hash table is tried; a sort of fewer takes no longer.
+        Elements from which a hash table is tried. A sort of fewer is as fast.
     hash_slots : int
-        Slots of a hash table; a power of two.
+        Slots of a hash table, a power of two.
     hash_limit : int
-        Values in it that are too many. The work-items that have looked at the count before they add a value may go
-        beyond it: a vector's elements on a CPU, a work-group on a GPU. Both must leave a slot free, which a search
-        ends at.
+        Distinct values from which the pass ends early. Concurrent insertions may exceed it, by a vector's elements on
+        a CPU and by a work-group's items on a GPU. Even then a slot must stay free, because it ends each search.
     bitmap_from : int
-        Elements of four bytes that are worth clearing and reading a bitmap of 512 MiB (GPU).
+        Elements of four bytes from which a bitmap of 512 MiB is worth its clearing and reading (GPU).
     bitmap_items : int
-        Keys per work-item of the splits before it.
+        Keys per work-item of the splits.
     bitmap_window : int
-        Words of the bitmap that a work-group sets in local memory.
+        Words of the bitmap in the local memory of a work-group.
     bitmap_chunk : int
-        Words of the bitmap per work-group that counts and writes.
+        Words of the bitmap per work-group of the passes that count and write.
     """
 
     range_slots: int
@@ -50,7 +49,7 @@ class UniquePolicy:
     bitmap_chunk: int
 
 
-# A table of 2^16 bytes stays in the second-level cache. A launch waits for nothing, so that a hash table pays early.
+# A table of 2^16 bytes stays in the second-level cache. Launches have little latency, so a hash table pays early.
 CPU = UniquePolicy(
     range_slots=1 << 16,
     few_slots=1 << 12,
@@ -64,9 +63,9 @@ CPU = UniquePolicy(
     bitmap_window=0,
     bitmap_chunk=0,
 )
-# A table of 2^16 bits takes 8 KiB of local memory, and one of 2^12 counts 16 KiB; H200, 2^28 int32 in 0..999: 0.327 ms
+# A table of 2^16 bits takes 8 KiB of local memory, a table of 2^12 counts 16 KiB. H200, 2^28 int32 in 0..999: 0.327 ms
 # with 2^12 or 2^14 slots, 0.335 with 2^16. A sort of fewer than 2^22 elements
-# takes no longer than two more launches. H200, int32, ms, bitmap / sort and compaction: 2^26 2.7 / 1.8, 2^27 3.4 / 3.4,
+# is as fast as two more launches. H200, int32, ms, bitmap / sort and compaction: 2^26 2.7 / 1.8, 2^27 3.4 / 3.4,
 # 2^28 4.7 / 6.3; keys per work-item of its splits (24: 24 KiB of local memory for 256 work-items), 2^28: 16 4.86,
 # 24 4.67, 32 5.03; with 512 work-items 12 4.74, 16 4.75; with 1024 8 5.24. A window of 8192 words takes 32 KiB.
 GPU = UniquePolicy(

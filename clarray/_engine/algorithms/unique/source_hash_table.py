@@ -1,4 +1,4 @@
-"""The source of a table of few values."""
+"""Render the kernel of a hash table of few values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, multiplier
-from clarray._engine.algorithms.unique.source_range_table import look
+from clarray._engine.algorithms.unique.source_range_table import atomic_load
 from clarray._engine.codegen.arguments import Fields, numbers
 from clarray._engine.codegen.expression import Call, Inputs
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -21,7 +21,7 @@ _NANS = {4: "0x7fc00000", 8: "0x7ff8000000000000UL"}
 
 
 def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
-    """Render the table of `value`, of 32 or 64 bits, over its distinct inputs `nodes`."""
+    """Render the hash table of `value`, of 32 or 64 bits, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     call = Call("value", value, inputs)
@@ -45,7 +45,7 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
         inputs=inputs,
         value=call,
         params=fields.declared,
-        look=look(capabilities),
+        atomic_load=atomic_load(capabilities),
         slots=plan.slots,
         limit=plan.limit,
         equal_nan=plan.equal_nan,

@@ -1,4 +1,4 @@
-"""The source of a table of the values that occur."""
+"""Render the kernel of a table of the values that occur."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def look(capabilities: Capabilities) -> Callable[[str], str]:
-    """The read of a word that others change by atomic operations.
+def atomic_load(capabilities: Capabilities) -> Callable[[str], str]:
+    """Return the expression that reads a word which other work-items change by atomic operations.
 
-    A plain one, which may be late; a checker of data races takes it for one, and sees an atomic read.
+    It is a plain load, whose value may be stale. Oclgrind would report a data race, so it gets an atomic operation.
     """
     if capabilities.platform == "Oclgrind":
         return lambda pointer: f"atomic_or({pointer}, 0)"
@@ -55,7 +55,7 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
         inputs=inputs,
         value=call,
         params=fields.declared,
-        look=look(capabilities),
+        atomic_load=atomic_load(capabilities),
         slots=plan.slots,
         counted=plan.counted,
         checked=plan.checked,
