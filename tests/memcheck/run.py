@@ -334,7 +334,10 @@ def factorized_by_warps(xp: ModuleType) -> Any:
 def orthogonalized(xp: ModuleType) -> Any:
     """By Cholesky's factors, in blocks and what is left over, and what of a column lies on its axis."""
     found = []
-    with changed("small_matrices", most=0, most_shared=0), changed("factorization", in_host_memory=True, least_orthogonal=0):
+    with (
+        changed("small_matrices", most=0, most_shared=0),
+        changed("factorization", in_host_memory=True, least_orthogonal=0),
+    ):
         for m, n, dtype in ((4, 4, np.float32), (21, 11, np.float32), (13, 11, np.complex64), (9, 13, np.float32)):
             a = xp.eye(m, n, dtype=dtype) * n + numbers(xp, m, n, dtype=dtype) / 16
             found += [*xp.linalg.qr(a), xp.linalg.qr(xp.triu(a), "r")]

@@ -75,16 +75,16 @@ CPU = FactorizationPolicy(
 )
 
 # An H200, 2026-11-23, milliseconds, `solve` of 2048 with 16 right sides: float32 7.9, with 512 items 9.1, 256 11.5,
-# panels of 8 12.1, of 32 19 to 24; float64, whose rows half as many items share, 11.6, twice as many 21.6, panels of 4
-# and 8 15.8, of 16 25.3. 8192 float32: 315, 250 to 280 with 1024 items; in memory 121, which takes 12.6 for 2048. Lines
+# panels of 8 12.1, of 32 19 to 24; float64, with half as many items, 11.6, twice as many 21.6, panels of 4
+# and 8 15.8, of 16 25.3. 8192 float32: 315, 250 to 280 with 1024 items; in memory 121, and 12.6 for 2048. Lines
 # per group: 32 9.0, 64 9.1, 128 9.4. Blocks of 32 rows: Cholesky 2.1 and 2.8 instead of 1.9 and 2.4.
 # An H200, 2026-11-26, pivots by warps and by a tree of items: `solve` float32 6.5 and 7.6, float64 9.1 and 10.5,
 # complex64 15.0 and 16.0; of 512 rows 1.25 and 1.48, 1.37 and 1.54, 1.95 and 2.08.
-# An H200, 2026-11-26, panels whose steps are written out, with reciprocals: float32 5.4, det 4.6, inv 6.8, float64 7.4.
-# Panels of 32 float32 columns where 512 items have room for them: 5.2, and twice the code. With blocks of panels, and
+# An H200, 2026-11-26, panels with unrolled steps and reciprocals: float32 5.4, det 4.6, inv 6.8, float64 7.4.
+# Panels of 32 float32 columns in the registers of 512 items: 5.2, and twice the code. With blocks of panels, and
 # without: 4096 float32 17.5 and 30, float64 25.6 and 58, complex64 44.5 and 160; 2048 float64 7.4 and 7.9, complex64
 # 13.4 and 15.5, complex128 16.8 and 29.7, float32 5.4 both, and 5.8 with blocks from 4 KiB on; 8192 float32 70, and 90
-# where panels of fewer than 8 columns stay in memory.
+# with panels of fewer than 8 columns in memory.
 GPU = replace(CPU, in_device_memory=True, items=1024, lines=32, search="warps")
 
 # For tests: divide matrices of a few rows into many blocks, on devices of both memory models, with both panel forms.

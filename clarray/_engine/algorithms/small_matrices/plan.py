@@ -8,7 +8,7 @@ group   a matrix in a work-group's local memory, or in global memory if it does 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,8 @@ _CAPACITIES = (4, 8, 16, 24, 32, 48, 64, 96, 128)
 _COLUMNS = (1, 4, 16)  # numbers of right sides that local memory may hold at a time
 
 
-class SmallMatricesProblem(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallMatricesProblem:
     """An operation on a stack of matrices.
 
     Parameters

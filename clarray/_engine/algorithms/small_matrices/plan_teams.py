@@ -8,7 +8,7 @@ The matrix and its orthogonal factor are in local memory if they fit, else in gl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,8 @@ FAILURES = {  # NumPy's messages
 MAX_SWEEPS = 60  # a random matrix takes 5 to 9
 
 
-class OrthogonalProblem(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrthogonalProblem:
     """An orthogonal factorization of a stack of matrices.
 
     Parameters

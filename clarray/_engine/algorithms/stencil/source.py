@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +55,6 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
     t = tile_types(plan.form, plan.value, dialect)
     fields = _fields(plan, inputs, out, t)
     prepare = [*inputs.prepare, *scalar_parameters("cval", plan.value)[2]]
-    ranks = plan.form in RANKS
     body = call.text + (call_1.text if plan.vector > 1 else "")
     body += render(
         "stencil/rows" if plan.policy.chunked else "stencil/tile",
@@ -70,10 +69,7 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
         scalar=call_1 if plan.vector > 1 else call,
         out=out,
         t=t,
-        form=plan.form,
-        ranks=ranks,
-        keyed=plan.value.kind == "f",
-        weighted=not ranks,
+        **_form_variables(plan, t, dialect),
         exact=plan.exact,
         divides=plan.divides,
         rank=plan.rank,
@@ -89,12 +85,23 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
         block=BLOCK,
         params=fields.declared,
         prepare=prepare,
-        blocks=1 if plan.form == NETWORK else plan.policy.blocks if plan.policy.chunked else plan.policy.items,
-        madd="" if ranks else multiply_add(plan.value, plan.exact, t, dialect),
-        finish=finish_lines(plan.form, plan.value, plan.out, plan.divides, t, dialect),
         everyone=[*inputs.operands, out],
     )
     return Source.of("stencil", source(body, dialect, capabilities.function_attribute), fields)
+
+
+def _form_variables(plan: StencilPlan, t: TileType, dialect: Dialect) -> dict[str, Any]:
+    """Return the template variables of the function of a window."""
+    ranks, policy = plan.form in RANKS, plan.policy
+    return {
+        "form": plan.form,
+        "ranks": ranks,
+        "keyed": plan.value.kind == "f",
+        "weighted": not ranks,
+        "blocks": 1 if plan.form == NETWORK else policy.blocks if policy.chunked else policy.items,
+        "madd": "" if ranks else multiply_add(plan.value, plan.exact, t, dialect),
+        "finish": finish_lines(plan.form, plan.value, plan.out, plan.divides, t, dialect),
+    }
 
 
 def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
@@ -180,7 +187,7 @@ def finish_lines(form: str, value: np.dtype, out: np.dtype, divides: bool, t: Ti
     if divides:
         lines.append(f"const {t.value} d = {name} / ({t.value})(divisor);")
         name = "d"
-    if out == _BOOL and value.kind == "f":  # as C's bytes: the cast truncates first
+    if out == _BOOL and value.kind == "f":  # SciPy converts through a byte, which truncates
         byte = compute_type(_BYTE, dialect.width)
         lines.append(f"const {byte} b = {cast(name, value, _BYTE, dialect)};")
         return [*lines, f"return {cast('b', _BYTE, _BOOL, dialect)};"]
