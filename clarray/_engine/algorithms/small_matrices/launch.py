@@ -72,48 +72,38 @@ def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = Fals
     with device.lock:
         cache = kernel_cache_of(device)
         stack = a.shape[:-2] if b is None else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        call = Call(operation, a, b, upper, stack)
+        operands = (a,) if b is None else (a, b)
+        call = Call(operation, operands, upper, stack, a.shape[-1], operands[-1].shape[-1])
         results = _allocate_results(device, call)
         failed = _run(cache, call, results)
         if failed is not None and device.read_scalar(failed, 0, _INT32):
             raise LinAlgError(FAILURES[operation])
-        if any(node.flags & EAGER for node in call.operands):
+        if any(node.flags & EAGER for node in operands):
             device.synchronize()
     return results
 
 
 class Call(NamedTuple):
-    """The arguments of `factorize`, and the broadcast shape of the stacks."""
+    """An operation, its operands, the broadcast shape of their stacks, and the rows and right sides of a matrix."""
 
     operation: str
-    a: Node
-    b: Node | None
+    operands: tuple[Node, ...]
     upper: bool
     stack: tuple[int, ...]
-
-    @property
-    def operands(self) -> list[Node]:
-        return [self.a] if self.b is None else [self.a, self.b]
-
-    @property
-    def extent(self) -> int:
-        return self.a.shape[-1]
-
-    @property
-    def columns(self) -> int:
-        return self.operands[-1].shape[-1]
+    extent: int
+    columns: int
 
 
 def _allocate_results(device: Device, call: Call) -> tuple[Node, ...]:
     """Allocate uninitialized leaves for the results."""
-    operation, stack, dtype = call.operation, call.stack, call.a.dtype
+    operation, stack, dtype = call.operation, call.stack, call.operands[0].dtype
     shape = stack if operation in ("det", "slogdet") else (*stack, call.extent, call.columns)
     dtypes = [dtype, np.dtype(dtype.char.lower())] if operation == "slogdet" else [dtype]
     return tuple(contiguous_leaf(device.allocate(prod(shape) * d.itemsize), shape, d) for d in dtypes)
 
 
 def _plan(cache: KernelCache, call: Call, rank: int) -> SmallMatricesPlan:
-    a = call.a
+    a = call.operands[0]
     work = work_dtype(a.dtype, cache.policies.small_matrices, cache.capabilities.fp64)
     problem = SmallMatricesProblem(
         operation=call.operation,
@@ -130,9 +120,9 @@ def _plan(cache: KernelCache, call: Call, rank: int) -> SmallMatricesPlan:
 
 def _run(cache: KernelCache, call: Call, results: tuple[Node, ...]) -> Memory | None:
     """Launch the kernel; return the memory of the flag that a failure sets, if the operation may fail."""
-    operation, a, b, upper, stack = call
-    device, extent, columns = cache.device, call.extent, call.columns
-    steps = tuple(aligned(x.shape[:-2], x.strides[:-2], len(stack)) for x in call.operands)
+    operation, operands, upper, stack, extent, columns = call
+    device, a = cache.device, operands[0]
+    steps = tuple(aligned(x.shape[:-2], x.strides[:-2], len(stack)) for x in operands)
     batch, strides = merge_batch(stack, steps)
     matrices = prod(stack)
     plan = _plan(cache, call, len(batch))
@@ -149,12 +139,13 @@ def _run(cache: KernelCache, call: Call, results: tuple[Node, ...]) -> Memory | 
         values["scratch"] = scratch.buffer
     order = -1 if upper else 1  # the upper triangle is the lower one of the transposed matrix
     values |= zip(("as", "ak"), a.strides[-2:][::order], strict=True)
-    if b is not None:
+    if len(operands) > 1:
+        b = operands[1]
         values |= leaf_arguments(b=b) | {"bs": b.strides[-2], "bk": b.strides[-1]}
     values |= {"n": extent, "columns": columns, "matrices": matrices, "batch": batch_numbers(batch, *strides)}
     values |= {"xm": extent * columns, **dict(zip(("xs", "xk"), (columns, 1)[::order], strict=True))}
     args = kernel.arguments(**values)
-    nbytes = sum(x.size * x.dtype.itemsize for x in (*call.operands, *results))
+    nbytes = sum(x.size * x.dtype.itemsize for x in (*operands, *results))
     inline = matrices * extent**2 * (extent + columns) <= cache.policies.matmul.inline_work
     Launch(kernel, (groups,), (plan.items,), args, inline, nbytes, scratch).run()
     return flag
