@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import clarray
-from clarray._engine.algorithms.matmul.launch_trial import tensor_tiles
+from clarray._engine.algorithms.matmul.launch_self_test import tensor_tiles
 from clarray._engine.algorithms.matmul.policy_tensor import LARGE
 from clarray._engine.evaluate import kernel_cache_of
 

@@ -12,7 +12,7 @@ import pytest
 
 import clarray
 from clarray._core.device_array import wrap
-from clarray._engine.algorithms.matmul import launch_trial as trial
+from clarray._engine.algorithms.matmul import launch_self_test as self_test
 from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.algorithms.matmul.policy import TINY_WARPS
 from clarray._engine.algorithms.matmul.policy_tensor import Instruction, WarpTile, warp_tile
@@ -34,7 +34,7 @@ def warps(request: pytest.FixtureRequest) -> Iterator[None]:
     with policy_in_force(request.param):
         yield
         tiles = kernel_cache_of(current_device()).policies.matmul.tensor_tiles
-        tried = [trial._trusted[key] for key in trial._trusted if key[1] in tiles]
+        tried = [self_test._self_tests[key] for key in self_test._self_tests if key[1] in tiles]
         assert tried
         assert all(tried)
 
@@ -142,21 +142,21 @@ def test_what_fails_its_trial_is_not_used(same: Same, tile: WarpTile) -> None:
     a, b = whole((19, 20), float), whole((20, 18), float, 1)
     with policy_in_force("tiny-gpu"), policy_changed("matmul", warp_tiles=(tile, *TINY_WARPS.warp_tiles)):
         cache = kernel_cache_of(current_device())
-        assert tile in trial.tensor_tiles(cache)
+        assert tile in self_test.tensor_tiles(cache)
         for _ in range(2):
             same(lambda xp: xp.asarray(a) @ xp.asarray(b))
-        assert trial._trusted[cache.device, tile] is False
-        assert trial.tensor_tiles(cache) == TINY_WARPS.warp_tiles
+        assert self_test._self_tests[cache.device, tile] is False
+        assert self_test.tensor_tiles(cache) == TINY_WARPS.warp_tiles
 
 
 def test_without_any_tile_that_passes_the_portable_kernel_multiplies(same: Same) -> None:
     a, b = whole((19, 20), float), whole((20, 18), float, 1)
     with policy_in_force("tiny-gpu"), policy_changed("matmul", warp_tiles=(WRONG, UNKNOWN)):
         same(lambda xp: xp.asarray(a) @ xp.asarray(b))
-        assert trial.tensor_tiles(kernel_cache_of(current_device())) == ()
+        assert self_test.tensor_tiles(kernel_cache_of(current_device())) == ()
 
 
 def test_a_device_without_room_has_no_tiles_for_warps() -> None:
     cache = kernel_cache_of(current_device())
     with policy_in_force("tiny-warps"), policy_changed("matmul", warp_tiles=(replace(WRONG, columns=1 << 16),)):
-        assert trial.tensor_tiles(cache) == ()
+        assert self_test.tensor_tiles(cache) == ()

@@ -12,22 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clarray._engine.algorithms.matmul import launch_trial as trial
-from clarray._engine.algorithms.matmul.launch_trial import tensor_tiles
+from clarray._engine.algorithms.matmul import launch_self_test as self_test
+from clarray._engine.algorithms.matmul.launch_self_test import tensor_tiles
 from clarray._engine.algorithms.matmul.plan import (
     Matrix,
+    OperandLoad,
     Problem,
-    Side,
     TiledPlan,
+    TileLimits,
     choose_blocks,
+    choose_load,
     choose_parts,
     merge_batch,
     packed_plan,
-    side_of,
-    smallest,
+    smallest_tile,
     work_dtype,
 )
-from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan, takes_narrow
+from clarray._engine.algorithms.matmul.plan_narrow import is_narrow, narrow_plan
 from clarray._engine.algorithms.matmul.policy_tensor import LARGE, TINY_STAGED, TINY_TENSOR
 from clarray._engine.algorithms.matmul.source import tiled_source
 from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
@@ -38,14 +39,15 @@ extents = st.integers(1, 3000)
 depths = st.integers(1, 10**7)
 batches = st.lists(st.integers(1, 5), max_size=2).map(tuple)
 float32 = np.dtype(np.float32)
+H200 = TileLimits(units=132, local_bytes=48 << 10, work_items=1024)
 
 
 @given(extents, extents, depths, batches, st.sampled_from([GPU, NVIDIA, TINY_GPU]), st.sampled_from([4, 8, 16]))
 def test_the_parts_of_the_summed_axis_cover_it(m, n, k, batch, row, itemsize):
-    found = choose_parts(Problem(m, n, k, batch), itemsize, 132, 48 << 10, 1024, row.matmul)
+    found = choose_parts(Problem(m, n, k, batch), itemsize, row.matmul, H200)
     assert (found.parts - 1) * found.part_depth < k <= found.parts * found.part_depth
     assert found.part_depth % found.tile.depth == 0
-    assert found == choose_parts(Problem(m, n, k, batch), itemsize, 132, 48 << 10, 1024, row.matmul)
+    assert found == choose_parts(Problem(m, n, k, batch), itemsize, row.matmul, H200)
 
 
 @given(extents, extents, depths, batches, st.sampled_from([CPU, TINY_CPU]), st.sampled_from(["f4", "f8", "c8"]))
@@ -60,11 +62,11 @@ def test_blocks_cover_the_result(m, n, k, batch, row, dtype):
 
 def test_a_tile_that_the_device_has_no_room_for_is_left_out():
     problem = Problem(4096, 4096, 4096, ())
-    large = choose_parts(problem, 4, 100, 48 << 10, 1024, NVIDIA.matmul).tile
+    large = choose_parts(problem, 4, NVIDIA.matmul, TileLimits(100, 48 << 10, 1024)).tile
     assert (large.rows, large.depth) == (128, 16)
-    assert choose_parts(problem, 4, 100, 32 << 10, 1024, NVIDIA.matmul).tile.rows < 128
-    assert choose_parts(problem, 4, 100, 32 << 10, 1024, GPU.matmul).tile.rows == 128
-    assert choose_parts(problem, 4, 100, 1 << 10, 16, GPU.matmul).tile == GPU.matmul.tiles[-1]
+    assert choose_parts(problem, 4, NVIDIA.matmul, TileLimits(100, 32 << 10, 1024)).tile.rows < 128
+    assert choose_parts(problem, 4, GPU.matmul, TileLimits(100, 32 << 10, 1024)).tile.rows == 128
+    assert choose_parts(problem, 4, GPU.matmul, TileLimits(100, 1 << 10, 16)).tile == GPU.matmul.tiles[-1]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,7 @@ def test_a_tile_that_the_device_has_no_room_for_is_left_out():
     ],
 )
 def test_vectors_are_aligned(outer, inner, offset, extent, along, lanes):
-    side = side_of(Matrix(outer, inner, (), offset, 4), extent, float32, float32, GPU.matmul.tiles[0], 4)
+    side = choose_load(Matrix(outer, inner, (), offset, 4), extent, float32, float32, GPU.matmul.tiles[0], 4)
     assert (side.along, side.lanes) == (along, lanes)
 
 
@@ -96,7 +98,7 @@ def test_what_is_summed_in():
     assert work_dtype(np.dtype(np.float16)) == float32
     assert work_dtype(np.dtype(bool)) == np.uint32
     assert work_dtype(np.dtype(np.int64)) == np.uint64
-    assert smallest(CPU.matmul, float32) == (8, 32)
+    assert smallest_tile(CPU.matmul, float32) == (8, 32)
 
 
 @pytest.mark.parametrize("row", [GPU, NVIDIA, TINY_GPU], ids=lambda row: row.name)
@@ -107,7 +109,7 @@ def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
     matrix = Matrix(256, 1, (), 0, 0)
     for one, other in itertools.product(dtypes, repeat=2):
         work = work_dtype(np.result_type(one, other))
-        if side_of(matrix, 256, one, work, tile, 2).lanes > 1:
+        if choose_load(matrix, 256, one, work, tile, 2).lanes > 1:
             assert one.itemsize == work.itemsize
             assert one == work or {one.kind, work.kind} <= set("iu")
 
@@ -121,8 +123,8 @@ def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
 )
 def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, dtype, wide):
     policy, kind = CPU.matmul, np.dtype(dtype)
-    assert takes_narrow(policy, policy.narrow_work, n, k, kind)
-    assert n * k == 1 or not takes_narrow(policy, (policy.narrow_work - 1) // (n * k), n, k, kind)
+    assert is_narrow(policy, policy.narrow_work, n, k, kind)
+    assert n * k == 1 or not is_narrow(policy, (policy.narrow_work - 1) // (n * k), n, k, kind)
     one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, n, (), 0, kind.itemsize)
     plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True, 0)
     numbers = 2 if kind.kind == "c" else 1
@@ -155,10 +157,10 @@ def test_vectors_of_a_gpu_begin_at_multiples(n, k, offset, step, dtype, aligned)
 
 def test_rows_of_a_gpus_narrow_products_are_short():
     policy = GPU.matmul
-    assert takes_narrow(policy, 1 << 20, 16, 16, float32)
-    assert not takes_narrow(policy, 1 << 20, 17, 8, float32)
-    assert not takes_narrow(policy, 1 << 20, 2, 17, float32)
-    assert not takes_narrow(policy, 1 << 11, 8, 8, float32)
+    assert is_narrow(policy, 1 << 20, 16, 16, float32)
+    assert not is_narrow(policy, 1 << 20, 17, 8, float32)
+    assert not is_narrow(policy, 1 << 20, 2, 17, float32)
+    assert not is_narrow(policy, 1 << 11, 8, 8, float32)
 
 
 LAYOUTS = [(tile, along) for tile in (*LARGE.values(), *TINY_TENSOR, *TINY_STAGED) for along in (False, True)]
@@ -167,7 +169,7 @@ LAYOUTS = [(tile, along) for tile in (*LARGE.values(), *TINY_TENSOR, *TINY_STAGE
 @pytest.mark.parametrize(("tile", "along"), LAYOUTS, ids=str)
 def test_what_warps_take_from_local_memory_lies_in_banks_of_its_own(tile, along):
     """By the template's own formula: every element has a place, a vector's are neighbours, and no half-warp waits."""
-    side = Side(np.dtype(np.float64), along, 2)
+    side = OperandLoad(np.dtype(np.float64), along, 2)
     plan = TiledPlan(
         tile=tile,
         work=side.dtype,
@@ -202,7 +204,7 @@ def test_what_work_items_store_down_columns_goes_to_banks_of_its_own(tile, dtype
     """By the template's own formula: every element has a place, what is read together is a vector, none waits long."""
     work = np.dtype(dtype)
     lanes = min(16 // work.itemsize, tile.item_rows, tile.item_columns)
-    side = Side(work, False, lanes)
+    side = OperandLoad(work, False, lanes)
     plan = TiledPlan(
         tile=tile, work=work, a=side, b=side, out=work, out_vectors=True, lanes=lanes, rank=0, policy=NVIDIA.matmul
     )
@@ -252,15 +254,14 @@ def test_which_devices_try_tensor_cores(vendor, capability, instructions):
     assert {t.instruction.name for t in tensor_tiles(cache)} == instructions
     cache.policies = GPU
     assert tensor_tiles(cache) == ()
-    trial._usable.clear()
+    self_test._usable.clear()
 
 
 def test_tiles_for_tensor_cores_are_chosen_among_themselves():
     tensor = NVIDIA.matmul.tensor_tiles
-    large = choose_parts(Problem(4096, 4096, 4096, ()), 8, 132, 48 << 10, 1024, NVIDIA.matmul, True, tensor)
-    small = choose_parts(Problem(256, 256, 256, ()), 8, 132, 48 << 10, 1024, NVIDIA.matmul, True, tensor)
+    large = choose_parts(Problem(4096, 4096, 4096, ()), 8, NVIDIA.matmul, H200, tensor=tensor)
+    small = choose_parts(Problem(256, 256, 256, ()), 8, NVIDIA.matmul, H200, tensor=tensor)
     assert large.tile == tensor[0]
     assert small.tile in tensor[1:]
-    assert (
-        choose_parts(Problem(256, 256, 256, ()), 8, 132, 48 << 10, 1024, NVIDIA.matmul).tile in NVIDIA.matmul.wide_tiles
-    )
+    portable = choose_parts(Problem(256, 256, 256, ()), 8, NVIDIA.matmul, H200)
+    assert portable.tile in NVIDIA.matmul.wide_tiles

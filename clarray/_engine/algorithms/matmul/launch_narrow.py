@@ -1,10 +1,10 @@
-"""Launches of products with few columns: one kernel, no memory but the result's."""
+"""Launch products with few columns: a single kernel without temporary memory."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from clarray._engine.algorithms.matmul.plan import Matrix, Problem, batch_numbers
+from clarray._engine.algorithms.matmul.plan import StridedProduct, batch_numbers
 from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan
 from clarray._engine.algorithms.matmul.source_narrow import narrow_source
 from clarray._engine.expr.node import Node
@@ -13,8 +13,8 @@ from clarray._engine.launch.operands import leaf_arguments
 from clarray._engine.runtime import Kernel
 
 
-class Narrow(NamedTuple):
-    """The launch of a narrow product, with every argument that follows from shapes and strides."""
+class PreparedNarrow(NamedTuple):
+    """A kernel for a narrow product, with all its arguments that depend only on shapes and strides."""
 
     kernel: Kernel
     sizes: dict[str, Any]
@@ -25,24 +25,26 @@ class Narrow(NamedTuple):
 
 
 def prepare_narrow(
-    cache: KernelCache,
-    problem: Problem,
-    matrices: tuple[Matrix, Matrix],
-    nodes: tuple[Node, Node, Node],
-    wide: bool,
-    stream: bool,
-) -> Narrow:
-    """Plan the product of two leaves into a third."""
-    policy = cache.policies.matmul
+    cache: KernelCache, product: StridedProduct, nodes: tuple[Node, Node, Node], stream: bool
+) -> PreparedNarrow:
+    """Prepare the kernel that multiplies two leaves into a third.
+
+    Parameters
+    ----------
+    stream : bool
+        Whether to store the result past the caches.
+    """
+    policy, wide = cache.policies.matmul, cache.capabilities.wide_registers
     a, b, target = nodes
-    plan = narrow_plan(problem, matrices, (a.dtype, b.dtype, target.dtype), policy, wide, stream, target.offset)
-    left, right = matrices
+    problem, left, right = product[:3]
+    dtypes = (a.dtype, b.dtype, target.dtype)
+    plan = narrow_plan(problem, (left, right), dtypes, policy, wide, stream, target.offset)
     blocks = -(-problem.m // plan.rows)
     units = problem.matrices * blocks
     sizes: dict[str, Any] = {"m": problem.m, "k": problem.k, "units": units, "blocks": blocks}
     sizes |= {"as": left.outer, "ak": left.inner, "bk": right.inner, "bn": right.outer}
     sizes["batch"] = batch_numbers(problem.batch, left.batch, right.batch)
-    return Narrow(
+    return PreparedNarrow(
         kernel=cache.kernel_for(("matmul", plan), narrow_source, plan, cache.capabilities),
         sizes=sizes,
         groups=min(-(-units // plan.items), cache.policies.elementwise.groups_per_unit * cache.units),
@@ -52,10 +54,11 @@ def prepare_narrow(
     )
 
 
-def run_narrow(found: Narrow, a: Node, b: Node, target: Node) -> None:
-    """Multiply."""
-    args = found.kernel.arguments(**leaf_arguments(a=a, b=b, c=target), **found.sizes)
-    Launch(found.kernel, (found.groups,), (found.items,), args, found.inline, found.nbytes).run()
+def run_narrow(prepared: PreparedNarrow, a: Node, b: Node, target: Node) -> None:
+    """Launch the kernel for leaves with the prepared shapes and strides."""
+    kernel = prepared.kernel
+    args = kernel.arguments(**leaf_arguments(a=a, b=b, c=target), **prepared.sizes)
+    Launch(kernel, (prepared.groups,), (prepared.items,), args, prepared.inline, prepared.nbytes).run()
 
 
-__all__ = ["Narrow", "prepare_narrow", "run_narrow"]
+__all__ = ["PreparedNarrow", "prepare_narrow", "run_narrow"]

@@ -1,4 +1,4 @@
-"""The plan of a product with few columns: how many of its rows are in registers together, how operands are read."""
+"""Plan products with few columns: the rows per work-item, and the vectors of each row."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NarrowPlan:
-    """What the source of a narrow product is specialised on.
+    """The specialization of a kernel for a narrow product.
 
     Parameters
     ----------
     a, b, work, out : dtype
-        Of the operands, the sums and the result.
+        The dtypes of the operands, the sums and the result.
     columns : int
-        Of the result, which the source is unrolled for.
+        Columns of the result. The kernel is unrolled over them.
     rows : int
-        Of the result, in registers together.
+        Rows of the result that a work-item keeps in registers.
     several : bool
-        Whether a matrix has more rows than that.
+        Whether a matrix has more rows than `rows`.
     items : int
-        As in the policy.
+        Work-items per work-group.
     lanes : int
-        Of a vector, in real numbers.
+        Real numbers per vector.
     a_unit, b_unit : bool
-        Whether elements of a row of the left and of the right operand follow each other.
+        Whether the rows of the left and of the right operand are contiguous.
     b_aligned, out_aligned : bool
-        Whether each vector of the right operand and of the result begins at a multiple of its length.
+        Whether each vector of the right operand and of the result starts at a multiple of its length.
     stream : bool
-        Whether the result, of whole and aligned vectors, is written past the caches.
+        Whether the result is stored past the caches. It then consists of whole, aligned vectors.
     rank : int
-        Axes of the batch.
+        Number of batch axes.
     multiply_add : str
-        OpenCL's function.
+        The OpenCL function for a multiply-add: ``fma`` or ``mad``.
     """
 
     a: np.dtype
@@ -58,24 +58,24 @@ class NarrowPlan:
 
     @property
     def pieces(self) -> tuple[tuple[int, ...], ...]:
-        """For each vector of a row the lanes of the vectors of memory that it is read and written in."""
-        there = self.columns * (2 if self.work.kind == "c" else 1)
-        return tuple(_pieces(min(self.lanes, there - at)) for at in range(0, there, self.lanes))
+        """The widths of the loads and stores of each vector of a row. Only the last vector may need several."""
+        numbers = self.columns * (2 if self.work.kind == "c" else 1)
+        return tuple(_vector_widths(min(self.lanes, numbers - at)) for at in range(0, numbers, self.lanes))
 
 
-def _pieces(lanes: int) -> tuple[int, ...]:
-    """OpenCL's vectors that together have so many lanes."""
-    found = []
+def _vector_widths(lanes: int) -> tuple[int, ...]:
+    """Split a number of lanes into widths of OpenCL's vectors, largest first."""
+    widths = []
     while lanes:
-        found.append(next(n for n in (16, 8, 4, 3, 2, 1) if n <= lanes))
-        lanes -= found[-1]
-    return tuple(found)
+        widths.append(next(n for n in (16, 8, 4, 3, 2, 1) if n <= lanes))
+        lanes -= widths[-1]
+    return tuple(widths)
 
 
-def takes_narrow(policy: MatmulPolicy, rows: int, n: int, k: int, dtype: np.dtype) -> bool:
-    """Whether a product of so many rows in all, and n columns, is computed without packing.
+def is_narrow(policy: MatmulPolicy, rows: int, n: int, k: int, dtype: np.dtype) -> bool:
+    """Return whether the kernel for few columns computes a product of `rows` rows in all matrices and n columns.
 
-    Its sums of k products need no second sum; and it is large enough to be worth a kernel for that number of columns.
+    Its sums of k products need no second sum, and the product must justify a kernel for its number of columns.
     """
     itemsize = work_dtype(dtype).itemsize
     row = n * itemsize
@@ -92,20 +92,20 @@ def narrow_plan(
     stream: bool,
     out_offset: int,
 ) -> NarrowPlan:
-    """Choose vectors and rows.
+    """Choose the vectors of a row and the rows per work-item.
 
     Parameters
     ----------
     matrices : (Matrix, Matrix)
-        How the operands lie.
+        The layouts of the operands.
     dtypes : (dtype, dtype, dtype)
-        Of the operands and the result.
+        The dtypes of the operands and the result.
     wide : bool
-        Whether the processor has as many and as wide registers as AVX-512 has.
+        Whether the processor has the registers of AVX-512.
     stream : bool
-        Whether the result is so large that it is to be written past the caches, and begins where a line of them does.
+        Whether the result is large enough to be stored past the caches, and starts at a cache line.
     out_offset : int
-        Elements before the result's first one.
+        The offset of the result, in elements.
     """
     work = work_dtype(dtypes[2])
     complex_ = work.kind == "c"
@@ -114,8 +114,8 @@ def narrow_plan(
     lanes = min(16, policy.vector_bytes // number, 1 << (row - 1).bit_length())
     vectors = -(-row // lanes)
     panel_rows, panel_vectors = policy.wide_panel if wide else policy.panel
-    held = vectors * lanes * number * (2 if complex_ else 1)
-    most = max(1, min(policy.narrow_rows, panel_rows * panel_vectors * policy.vector_bytes // held))
+    row_bytes = vectors * lanes * number * (2 if complex_ else 1)
+    most = max(1, min(policy.narrow_rows, panel_rows * panel_vectors * policy.vector_bytes // row_bytes))
     blocks = -(-problem.m // most)
     left, right = matrices
     step = max(1, lanes // 2) if complex_ else lanes
@@ -132,7 +132,7 @@ def narrow_plan(
         lanes=lanes,
         a_unit=left.inner == 1,
         b_unit=right.outer == 1,
-        b_aligned=not policy.packed and not any(each % step for each in steps),
+        b_aligned=not policy.packed and not any(stride % step for stride in steps),
         out_aligned=not policy.packed and not problem.n % step and not out_offset % step,
         stream=stream and row == vectors * lanes and dtypes[2].kind != "b" and dtypes[2].itemsize == work.itemsize,
         rank=len(problem.batch),
@@ -140,4 +140,4 @@ def narrow_plan(
     )
 
 
-__all__ = ["NarrowPlan", "narrow_plan", "takes_narrow"]
+__all__ = ["NarrowPlan", "is_narrow", "narrow_plan"]

@@ -1,4 +1,4 @@
-"""Tuning of matrix product: the policy, and its measured values per kind of device."""
+"""Tuning of matrix products: the policy, and its measured values per kind of device."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The part of a product that one work-group computes, through local memory.
+    """The part of a product that one work-group computes through local memory.
 
     Parameters
     ----------
     rows, columns : int
-        Of the result, per work-group; powers of two.
+        Rows and columns of the result per work-group. Powers of two.
     depth : int
-        Elements along the summed axis that are staged in local memory at a time.
+        Elements of the summed axis per step through local memory.
     item_rows, item_columns : int
-        Of the result, per work-item: what it accumulates in registers.
+        Rows and columns of the result that a work-item accumulates in registers.
     speed : float
-        Measured arithmetic per second of a device full of such tiles, the largest tile's being 1.
+        Measured throughput of a device full of these tiles, relative to the largest tile.
     """
 
     rows: int
@@ -36,69 +36,72 @@ class Tile:
         return (self.rows // self.item_rows) * (self.columns // self.item_columns)
 
     def local_bytes(self, itemsize: int) -> int:
-        """Local memory of a work-group."""
+        """Return the local memory of a work-group."""
         return 2 * itemsize * self.depth * (self.rows + self.columns + 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatmulPolicy:
-    """Shape of a matrix product.
+    """The tuning of matrix products.
 
     Parameters
     ----------
     packed : bool
-        Operands are packed into panels, and a work-item computes whole blocks in vectors (CPU); otherwise
+        Whether to pack operands into panels, so that a work-item computes whole blocks in vectors (CPU). Otherwise
         work-groups stage tiles in local memory (GPU).
     vector_bytes : int
         Bytes of one vector in registers (packed) or of one load (tiled).
     depth : int
-        Elements along the summed axis that are added up before the sum is added to a second one: it bounds the error
-        of float sums, and on a CPU what stays in the caches. NumPy's OpenBLAS does so too.
+        Elements of the summed axis that are added up before their sum is added to a second sum. This bounds the error
+        of float sums, and on a CPU the working set in the caches. OpenBLAS does the same.
     fill : float
-        Work-groups per compute unit below which the summed axis is split between groups.
+        Work-groups per compute unit. With fewer groups, the summed axis is split.
     min_part : int
-        Elements along the summed axis that a part must have for that.
+        Smallest number of elements of the summed axis in a part.
     waste : int
-        Matrices so small that the tile or panel holds this many times their elements are multiplied by a fused
-        reduction instead.
+        Largest ratio of the elements of a tile or panel to the elements of a matrix. Smaller matrices are multiplied
+        by a fused reduction.
     part_cost : float
-        Multiplications that a compute unit does in the time it takes to add up the parts of a split axis.
+        The time to add up the parts of a split axis, in multiplications of a compute unit.
     latency : int
-        Sums that must be in the registers of a compute unit's resident groups for half the speed of a full device.
+        Sums in the registers of a compute unit at which it reaches half its speed.
     multiply_add : str
-        OpenCL's function for floats: ``fma``, or ``mad`` where that is a function call.
+        The OpenCL function for floats: ``fma``, or ``mad`` if ``fma`` is a function call on the device.
     inline_work : int
-        Products of no more multiplications run on the calling thread, where the device can.
+        Largest number of multiplications of a product that runs on the calling thread, if the device allows it.
     tiles, wide_tiles, widest_tiles : tuple of Tile
-        For elements of 4, 8 and 16 bytes; the largest first (tiled).
+        The tiles for elements of 4, 8 and 16 bytes, the largest first (tiled).
     total : bool
-        Whether that second sum is in registers too, not in the result's memory (tiled).
+        Whether the second sum is in registers, not in the memory of the result (tiled).
     tensor : str
-        Which tile of `LARGE` multiplies large float64 matrices on tensor cores, where a trial has shown that it does.
+        The name of the tile of `LARGE` that multiplies large float64 matrices on tensor cores, if it passes its
+        self-test.
     warp_tiles : tuple of WarpTile
-        The tiles beside it; the largest first.
+        Further tiles for tensor cores, the largest first.
     tensor_depth : int
-        As `depth`, where tensor cores sum and the second sum is in the result's memory.
+        The same as `depth`, for sums of tensor cores whose second sum is in the memory of the result.
     band : int
-        Tiles below each other that are computed one after the other, so that the columns they share stay in the cache
-        (tiled).
+        Tiles of one column of tiles that are computed consecutively, so that the columns that they share stay in the
+        cache (tiled).
     panel, wide_panel : (int, int)
-        Rows of the left panel and vectors of the right one: their product is accumulated in registers. The wide one is
-        for processors with as many and as wide registers as AVX-512 has (packed).
+        Rows of the left panel and vectors of the right panel. Their product is accumulated in registers. The wide
+        panel is for processors with the registers of AVX-512 (packed).
     pack_block : int
-        Elements of the summed axis that a work-item packs at a time (packed).
+        Elements of the summed axis per unit of packing (packed).
     block_rows, block_columns : int
-        Of the result, per work-group: the left operand's block stays in the second-level cache (packed).
+        Rows and columns of the result per work-group. The block of the left operand stays in the second-level cache
+        (packed).
     narrow_bytes, narrow_block, narrow_left : int
-        Products whose rows have no more bytes, right operands of no more, which are read again for every few rows, and
-        rows of the left one of no more are computed without packing or tiles; 0: none.
+        Largest number of bytes of a row of the result, of the right operand, and of a row of the left operand of a
+        product that is computed without packing or tiles. The right operand is read again for every few rows. 0
+        disables narrow products.
     narrow_work : int
-        Multiplications of such a product at least: its kernel is one for the number of columns, and what programs do
-        with slices that grow is not to compile anything.
+        Smallest number of multiplications of a narrow product. Its kernel depends on the number of columns, and
+        programs with growing slices should not compile a kernel per slice.
     narrow_rows : int
-        Rows that a work-item of such a product has in registers at most, if they have room for them.
+        Largest number of rows that a work-item of a narrow product keeps in registers.
     narrow_items : int
-        Work-items of its work-groups; a single one takes rows that follow each other.
+        Work-items per work-group of a narrow product. A single work-item computes consecutive rows.
     """
 
     packed: bool
@@ -133,7 +136,7 @@ class MatmulPolicy:
 
     @property
     def tensor_tiles(self) -> tuple[WarpTile, ...]:
-        """All tiles for tensor cores, none where there are none."""
+        """All tiles for tensor cores, or an empty tuple."""
         return (*((LARGE[self.tensor],) if self.tensor else ()), *self.warp_tiles)
 
 

@@ -1,25 +1,26 @@
-"""Tiles of float64 products on NVIDIA's tensor cores: what a warp multiplies by one instruction, and what is tried."""
+"""Define the tiles of float64 products on NVIDIA's tensor cores: instructions, warps, and candidates for tuning."""
 
 from __future__ import annotations
 
 from clarray._engine.fast_dataclass import dataclass
 
-WARP = 32  # work-items that run one instruction together
+WARP = 32  # work-items per warp
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A product of small matrices by one instruction of a warp, ``mma.sync.aligned.m16n8k8`` and its like.
+    """An instruction of a warp that multiplies small matrices, such as ``mma.sync.aligned.m16n8k8``.
 
     Parameters
     ----------
     rows, columns, depth : int
-        Of the result, and along the summed axis.
+        Rows and columns of the result, and elements of the summed axis.
     capabilities : tuple of (int, int)
-        Compute capabilities of the devices where it is quicker than what work-items multiply each for itself. Others
-        have the instruction too, and do it in the time of sixty-four.
+        Compute capabilities of the devices on which the instruction is faster than multiplications by work-items.
+        Other devices take 64 times as long for it.
     emulated : bool
-        In OpenCL C, through local memory: the same elements in the same work-items, for tests on any device.
+        Whether OpenCL C emulates the instruction through local memory, with the same elements in the same work-items.
+        For tests on any device.
     """
 
     rows: int
@@ -35,25 +36,25 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarpTile:
-    """The part of a product that one work-group computes, each of its warps a part of that by instructions.
+    """The part of a product that one work-group computes on tensor cores.
 
     Parameters
     ----------
     rows, columns : int
-        Of the result, per work-group; multiples of 16.
+        Rows and columns of the result per work-group. Multiples of 16.
     depth : int
-        Elements along the summed axis that are staged in local memory at a time: 4, 8, 16 or 32.
+        Elements of the summed axis per step through local memory: 4, 8, 16 or 32.
     warp_rows, warp_columns : int
-        Of the result, per warp: what its work-items accumulate in registers, each a 32nd.
+        Rows and columns of the result per warp. Each work-item accumulates a 32nd of them in registers.
     instruction : Instruction
     speed : float
-        Measured arithmetic per second of a device full of such tiles, that of the quickest being 1.
+        Measured throughput of a device full of these tiles, relative to the fastest tile.
     stages : int
-        Steps that are in local memory at once; two, where they are not `copied`.
+        Steps in local memory at a time. Two unless `copied`.
     copied : bool
-        Whether steps are copied past the registers (``cp.async``), where nothing has to be converted.
+        Whether steps are copied asynchronously past the registers (``cp.async``). This converts no elements.
     total : bool
-        Whether the second sum is in registers too, not in the result's memory.
+        Whether the second sum is in registers, not in the memory of the result.
     """
 
     rows: int
@@ -78,11 +79,11 @@ class WarpTile:
         return f"{size}, {self.instruction.name}, {self.stages} stages{kinds}"
 
     def local_bytes(self, itemsize: int) -> int:
-        """Local memory of a work-group."""
+        """Return the local memory of a work-group."""
         shared = self.stages * self.depth * (self.rows + self.columns)
         if self.instruction.emulated:
-            one = self.instruction
-            shared += self.work_items // WARP * one.depth * (one.rows + one.columns)
+            instruction = self.instruction
+            shared += self.work_items // WARP * instruction.depth * (instruction.rows + instruction.columns)
         return itemsize * shared
 
 
@@ -95,7 +96,7 @@ def warp_tile(
     copied: bool = False,
     total: bool = False,
 ) -> WarpTile:
-    """A tile by its rows, columns and depth, and a warp's rows and columns."""
+    """Return a tile. `tile` has its rows, columns and depth, and `warp` the rows and columns of a warp."""
     rows, columns, depth = tile
     warp_rows, warp_columns = warp
     return WarpTile(
@@ -120,13 +121,13 @@ M16K16 = Instruction(16, 8, 16, HOPPER)
 M8K4 = Instruction(8, 8, 4, AMPERE)
 
 
-def _named(*tiles: WarpTile) -> dict[str, WarpTile]:
+def _by_name(*tiles: WarpTile) -> dict[str, WarpTile]:
     return {tile.name: tile for tile in tiles}
 
 
-# What products fill a device with, to be timed: benchmarks/tensor_tiles.py. The local memory of a work-group is 48 KiB,
-# which 128 x 128 x 8 in three stages fill to the last byte; a work-item has 252 of its 255 registers in use there.
-LARGE = _named(
+# Candidates for large products, timed by benchmarks/tensor_tiles.py. Tiles of 128 x 128 x 8 in three stages use all
+# 48 KiB of local memory of a work-group, and 252 of the 255 registers of a work-item.
+LARGE = _by_name(
     warp_tile((128, 128, 8), (64, 32), M16K4, stages=3, copied=True),
     warp_tile((128, 128, 8), (32, 64), M16K4, stages=3, copied=True),
     warp_tile((128, 128, 8), (64, 32), M16K8, stages=3, copied=True),
@@ -152,7 +153,7 @@ LARGE = _named(
     warp_tile((64, 64, 16), (32, 32), M8K4, total=True),
 )
 
-# For tests: every stride, edge and stage is reached by arrays of a few elements.
+# For tests: arrays of a few elements reach every stride, edge and stage.
 TINY_TENSOR = (
     warp_tile((32, 32, 8), (32, 16), Instruction(16, 8, 8, emulated=True)),
     warp_tile((16, 16, 4), (8, 16), Instruction(8, 8, 4, emulated=True), 0.5),

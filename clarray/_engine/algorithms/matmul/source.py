@@ -1,4 +1,4 @@
-"""The sources of matrix products."""
+"""Render the kernels of matrix products."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.matmul.plan import PackedPlan, PackPlan, Side, TiledPlan
+from clarray._engine.algorithms.matmul.plan import OperandLoad, PackedPlan, PackPlan, TiledPlan
 from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.codegen.arguments import Fields, by_axis, numbers
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -20,8 +20,8 @@ _UNSIGNED = {4: "uint", 8: "ulong"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """An operand of a tiled kernel; the fields are C names, types and numbers."""
+class TileOperand:
+    """An operand of a tiled kernel, as the template uses it: C names, types and numbers."""
 
     name: str
     type: str
@@ -35,17 +35,17 @@ class Placed:
 
     @property
     def outer(self) -> str:
-        """Stride along the kept axis."""
+        """The argument for the stride along the kept axis."""
         return f"{self.name}s"
 
     @property
     def inner(self) -> str:
-        """Stride along the summed axis."""
+        """The argument for the stride along the summed axis."""
         return f"{self.name}k"
 
 
 def work_type(work: np.dtype) -> str:
-    """C type of one element of the sum."""
+    """Return the C type of one element of the sum."""
     if work.kind in "iu":
         return _UNSIGNED[work.itemsize]
     row = dtype_row(work)
@@ -53,7 +53,7 @@ def work_type(work: np.dtype) -> str:
 
 
 def multiply_add(work: np.dtype, out: np.dtype, function: str) -> str:
-    """Macros ``MAC(a, b, c)``, which is a * b + c, and ``ADD(a, b)``, for values and vectors of them."""
+    """Return the C text of ``MAC(a, b, c)``, a multiply-add, and ``ADD(a, b)``, for scalars and vectors."""
     if work.kind == "c":
         t = work_type(work)
         return (
@@ -67,27 +67,27 @@ def multiply_add(work: np.dtype, out: np.dtype, function: str) -> str:
     return f"#define MAC(a, b, c) {product}\n#define ADD(a, b) ((a) + (b))\n"
 
 
-def _placed(name: str, extent: str, side: Side, outer: int, plan: TiledPlan) -> Placed:
-    row = dtype_row(side.dtype)
-    loads = outer * plan.tile.depth // side.lanes // plan.tile.work_items
-    return Placed(
+def _tile_operand(name: str, extent: str, load: OperandLoad, outer: int, plan: TiledPlan) -> TileOperand:
+    row = dtype_row(load.dtype)
+    loads = outer * plan.tile.depth // load.lanes // plan.tile.work_items
+    return TileOperand(
         name=name,
         type=row.storage,
         packed=row.packed,
         dtype_kind=row.kind,
         side=outer,
         extent=extent,
-        along=side.along,
-        lanes=side.lanes,
+        along=load.along,
+        lanes=load.lanes,
         loads=loads,
     )
 
 
 def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
-    """Render the product through local memory, by work-items or by warps."""
+    """Render the tiled kernel: work-items multiply, or warps on tensor cores."""
     tile = plan.tile
-    a = _placed("a", "m", plan.a, tile.rows, plan)
-    b = _placed("b", "n", plan.b, tile.columns, plan)
+    a = _tile_operand("a", "m", plan.a, tile.rows, plan)
+    b = _tile_operand("b", "n", plan.b, tile.columns, plan)
     out, scaled = dtype_row(plan.out).storage, plan.update is not None and plan.update.scaled
     real = work_type(plan.work).removesuffix("2")
     fields = Fields(
@@ -104,7 +104,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         *([f"__global const {out} *dp", "long d_o", "const long ds", "const long dm"] if scaled else []),
         *([f"const {real} alpha", f"const {real} beta"] if scaled else []),
     )
-    name, own = ("matmul/tensor", {}) if isinstance(tile, WarpTile) else _of_items(plan)
+    name, context = ("matmul/tensor", {}) if isinstance(tile, WarpTile) else _work_item_context(plan)
     body = render(
         name,
         W=work_type(plan.work),
@@ -118,17 +118,17 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         params=fields.declared,
         band=plan.policy.band,
         update=plan.update,
-        **own,
+        **context,
     )
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
     return Source.of("matmul", text, fields)
 
 
-def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
-    """What only the template has whose work-items multiply each for itself."""
+def _work_item_context(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
+    """Return the template without tensor cores, and the names that only this template needs."""
     row = dtype_row(plan.out)
-    c = Placed(
+    c = TileOperand(
         name="c",
         type=row.storage,
         packed=row.packed,
@@ -149,13 +149,13 @@ def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
 
 
 class Turns(NamedTuple):
-    """Whether each work-item takes a contiguous chunk of the units, or all take them in turn."""
+    """The distribution of units of work: contiguous chunks per work-item, else round-robin."""
 
     chunked: bool
 
 
 def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
-    """Render the packing of one operand."""
+    """Render the kernel that packs one operand."""
     row = dtype_row(plan.dtype)
     complex_ = plan.work.kind == "c"
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
@@ -185,7 +185,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
 
 
 def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
-    """Render the product of packed operands."""
+    """Render the kernel that multiplies packed operands."""
     row = dtype_row(plan.out)
     complex_ = plan.work.kind == "c"
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)

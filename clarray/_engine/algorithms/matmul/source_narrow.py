@@ -1,4 +1,4 @@
-"""The source of a product with few columns."""
+"""Render the kernel for products with few columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def narrow_source(plan: NarrowPlan, capabilities: Capabilities) -> Source:
-    """Render the product."""
+    """Render the kernel of a narrow product."""
     a, b, c = (dtype_row(dtype) for dtype in (plan.a, plan.b, plan.out))
     complex_ = plan.work.kind == "c"
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
