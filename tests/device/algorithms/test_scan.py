@@ -217,7 +217,7 @@ def test_other_operations(policy: str, name: str) -> None:
 @pytest.mark.usefixtures("kernels_stay")
 def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     # a device that many share may not get through the self-test; who gives up waiting is right all the same
-    monkeypatch.setattr(launch_parallel, "is_trusted", lambda cache: True)
+    monkeypatch.setattr(launch_parallel, "passes_self_test", lambda cache: True)
     cache = kernel_cache_of(current_device())
     with policy_in_force("tiny-fenced"):
         a = clarray.arange(1000) + 1

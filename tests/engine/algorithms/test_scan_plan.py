@@ -13,9 +13,10 @@ from clarray._engine.algorithms.scan.plan import (
     SPLIT,
     WHOLE,
     ParallelPlan,
+    ParallelProblem,
+    choose_partition,
     line_space,
     parallel_plan,
-    partition,
     tile_state_words,
 )
 from clarray._engine.algorithms.scan.policy import CPU, GPU, NVIDIA, ScanPolicy
@@ -26,7 +27,8 @@ FLOAT = np.dtype(np.float32)
 def plan_of(shape: tuple[int, ...], axis: int, policy: ScanPolicy) -> tuple[ParallelPlan, tuple[int, ...]]:
     strides = tuple(np.empty(shape, np.int8).strides)
     lines = line_space(shape, axis, (strides, strides))
-    return parallel_plan(lines, shape[axis], ("",), (FLOAT, FLOAT), (0, 0), True, 4, policy), lines.kept
+    problem = ParallelProblem(lines, ("",), (FLOAT, FLOAT), (0, 0), has_vectors=True, element_bytes=4)
+    return parallel_plan(problem, policy), lines.kept
 
 
 def test_forms() -> None:
@@ -38,22 +40,22 @@ def test_forms() -> None:
 
 def test_few_lines_are_cut_and_many_are_not() -> None:
     long, kept = plan_of((1 << 25,), 0, CPU)
-    assert partition(long, kept, 1 << 25, 2, False).mode == SPLIT
-    assert partition(long, kept, 1 << 25, 2, True).mode == LOOKBACK
-    assert partition(long, kept, 1000, 2, True).mode == WHOLE
+    assert choose_partition(long, kept, 1 << 25, 2, False).mode == SPLIT
+    assert choose_partition(long, kept, 1 << 25, 2, True).mode == LOOKBACK
+    assert choose_partition(long, kept, 1000, 2, True).mode == WHOLE
     rows, kept = plan_of((4096, 8192), 1, CPU)
-    assert partition(rows, kept, 8192, 2, True).mode == WHOLE
+    assert choose_partition(rows, kept, 8192, 2, True).mode == WHOLE
     down, kept = plan_of((16384, 16384), 0, NVIDIA)
-    assert partition(down, kept, 16384, 132, True).mode == LOOKBACK
-    assert partition(down, kept, 16384, 132, False).mode == SPLIT
+    assert choose_partition(down, kept, 16384, 132, True).mode == LOOKBACK
+    assert choose_partition(down, kept, 16384, 132, False).mode == SPLIT
 
 
 def test_parts_cover_a_line() -> None:
     for policy in (replace(CPU, lookback=""), GPU):
         for size in (1 << 20, (1 << 20) + 1, 12345678):
             plan, kept = plan_of((size,), 0, policy)
-            way = partition(plan, kept, size, 8, False)
-            assert (way.parts - 1) * way.length < size <= way.parts * way.length
+            partition = choose_partition(plan, kept, size, 8, False)
+            assert (partition.parts - 1) * partition.length < size <= partition.parts * partition.length
 
 
 def test_short_lines_take_small_groups() -> None:
@@ -68,7 +70,7 @@ def test_unaligned_rows_are_read_one_by_one() -> None:
 
 def test_every_tile_has_its_words() -> None:
     plan, kept = plan_of((1 << 24,), 0, NVIDIA)
-    tiles = partition(plan, kept, 1 << 24, 132, True).parts
+    tiles = choose_partition(plan, kept, 1 << 24, 132, True).parts
     words, region = tile_state_words(plan, kept, tiles, 2)
     assert region >= 2 * (tiles + tiles // plan.block + tiles // plan.block**2 + 2)
     assert words == 2 + region

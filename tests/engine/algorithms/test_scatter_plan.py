@@ -30,13 +30,13 @@ def test_list_of_positions_keeps_its_order() -> None:
 def test_lines_side_by_side_are_taken_in_blocks() -> None:
     down = line_space((100, 40), 0, ((40, 1), (40, 1)))
     along = line_space((100, 40), 1, ((40, 1), (40, 1)))
-    plans = [scan_plan(s, 100, 100, ("strided",), False, CPU.elementwise) for s in (down, along)]
+    plans = [scan_plan(s, 100, ("strided",), False, CPU.elementwise) for s in (down, along)]
     assert [p.block for p in plans] == [BLOCK, 1]
     assert line_blocks(down.kept, BLOCK) == 3
-    assert scan_plan(down, 100, 100, ("strided",), False, GPU.elementwise).block == 1
+    assert scan_plan(down, 100, ("strided",), False, GPU.elementwise).block == 1
 
 
 def test_positions_are_as_wide_as_they_must_be() -> None:
     for size, index in [(1000, "int"), (2**31, "long")]:
         lines = line_space((size,), 0, ((1,), (1,)))
-        assert scan_plan(lines, size, size, ("strided",), False, GPU.elementwise).index == index
+        assert scan_plan(lines, size, ("strided",), False, GPU.elementwise).index == index

@@ -1,13 +1,10 @@
-"""Launches of scans along an axis and of the reductions of segments: made and run at once.
+"""Run scans along an axis, and reductions of segments, eagerly.
 
-A scan is an algorithm of its own, so its result is memory; its operand may be pending, and is then
-computed while it is read. Associative operations are scanned in parallel, the others by the sequential
-reference, which also is what the parallel scan is tested against.
+A pending operand is fused into the scan, but the result is always materialized. Associative operations are scanned in
+parallel. Other operations use the sequential reference, which is also the oracle in tests of the parallel scan.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from clarray._engine.algorithms.scan.launch_parallel import line_arguments, run_parallel
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
@@ -20,7 +17,7 @@ from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.ops.monoids import Monoid, scan_monoid
-from clarray._engine.runtime import Device
+from clarray._engine.runtime import Device, Kernel
 from clarray._engine.writing import flush_readers, overlaps
 
 __all__ = ["reduce_segments", "scan"]
@@ -28,22 +25,22 @@ __all__ = ["reduce_segments", "scan"]
 
 @replanned
 def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, sequential: bool = False) -> Node:
-    """Combine the elements along an axis and keep every state.
+    """Accumulate the elements along an axis, as ``ufunc.accumulate`` does.
 
     Parameters
     ----------
     value : Node
-        What is scanned, of at least one axis.
+        The operand, of at least one axis.
     target : Node, optional
-        A leaf of the result's dtype and shape. It is written where that is safe; its pending
-        readers are evaluated before.
+        A leaf of the result's dtype and shape. Its pending readers are evaluated first. It is written unless it
+        overlaps an input.
     sequential : bool
-        Take the sequential reference although the operation is associative.
+        Whether to use the sequential reference for an associative operation.
 
     Returns
     -------
     Node
-        `target`, or a new leaf.
+        `target`, or a new leaf if there is no target or it overlaps an input.
     """
     device = device_of([*(value.inputs or (value,)), *([target] if target is not None else [])])
     with device.lock:
@@ -56,9 +53,9 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, 
         if monoid.associative and not sequential:
             if target.size:
                 run_parallel(kernel_cache_of(device), value, scan_monoid(monoid), axis, target)
-            _complete(device, value, target)
+            _synchronize_shared(device, value, target)
         else:
-            _run(kernel_cache_of(device), value, monoid, axis, target, None)
+            _run_sequential(kernel_cache_of(device), value, monoid, axis, target, None)
     return target
 
 
@@ -70,7 +67,7 @@ def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> 
     ----------
     value : Node
     positions : Node
-        A contiguous int64 leaf, every element a position along the axis.
+        A contiguous int64 leaf of positions along the axis.
 
     Returns
     -------
@@ -86,12 +83,12 @@ def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> 
             size *= extent
         memory = device.allocate(size * monoid.out_dtype.itemsize)
         target = contiguous_leaf(memory, shape, monoid.out_dtype)
-        _run(kernel_cache_of(device), value, monoid, axis, target, positions)
+        _run_sequential(kernel_cache_of(device), value, monoid, axis, target, positions)
     return target
 
 
 def _new_leaf(value: Node, monoid: Monoid) -> Node:
-    """Memory for a result of the value's shape, in the order NumPy gives it."""
+    """Allocate a result of the value's shape, in NumPy's memory order."""
     inputs = value.inputs or (value,)
     dtype = monoid.out_dtype
     strides = k_order_strides([view_of(n) for n in inputs if n.memory is not None], value.shape)
@@ -99,7 +96,7 @@ def _new_leaf(value: Node, monoid: Monoid) -> Node:
     return leaf(memory, value.shape, strides, 0, dtype)
 
 
-def _run(
+def _run_sequential(
     cache: KernelCache,
     value: Node,
     monoid: Monoid,
@@ -113,7 +110,6 @@ def _run(
         lines = line_space(value.shape, axis, strides)
         plan = scan_plan(
             lines,
-            value.shape[axis],
             target.shape[axis],
             operands.kinds("strided"),
             positions is not None,
@@ -121,12 +117,12 @@ def _run(
         )
         key = ("scan", value.sig, operands.pattern, monoid.code, plan)
         kernel = cache.kernel_for(key, scan_source, plan, monoid, value, operands.nodes, cache.capabilities)
-        _launch(cache, kernel, plan, lines, value, operands, target, axis, positions).run()
-    _complete(cache.device, value, target)
+        _launch(cache, kernel, plan, lines, operands, target, positions).run()
+    _synchronize_shared(cache.device, value, target)
 
 
-def _complete(device: Device, value: Node, target: Node) -> None:
-    """Wait for a scan that reads or writes memory of the user's."""
+def _synchronize_shared(device: Device, value: Node, target: Node) -> None:
+    """Wait for a scan that reads or writes memory that is shared with the user."""
     assert target.memory is not None
     if value.flags & EAGER or target.memory.shared:
         device.synchronize()
@@ -134,16 +130,14 @@ def _complete(device: Device, value: Node, target: Node) -> None:
 
 def _launch(
     cache: KernelCache,
-    kernel: Any,
+    kernel: Kernel,
     plan: ScanPlan,
     lines: Lines,
-    value: Node,
     operands: Operands,
     target: Node,
-    axis: int,
     positions: Node | None,
 ) -> Launch:
-    values = line_arguments(lines, operands, target, value.shape[axis])
+    values = line_arguments(lines, operands, target)
     blocks = line_blocks(lines.kept, plan.block)
     units = blocks
     if positions is not None:

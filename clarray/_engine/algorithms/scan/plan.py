@@ -1,21 +1,19 @@
-"""The plan of a scan along one axis: in parallel, or as the slow sequential reference does it.
+"""Plan scans along one axis: parallel scans, and the sequential reference.
 
-In parallel, lines (one for each position of the other axes) are taken in one of two forms:
+A line has all elements along the scanned axis at one position of the other axes. A parallel scan has one of two forms:
 
-    rows      the elements of a line are closer together than the lines: a line, or a part of one, goes
-              through vectors (CPU) or tiles (GPU) with a carry
-    columns   neighbouring lines are neighbours in memory: many lines are carried side by side
+    rows      the stride along a line is smaller than the stride between lines: a line, or a part of it, is scanned
+              in vectors (CPU) or tiles (GPU) with a carry
+    columns   the stride between lines is smaller: many neighbouring lines are scanned at once
 
-Lines are cut into parts where there are too few of them. The first launch then gives the state of each
-part, and the last one the results; on devices whose policy has a look-back one launch does it all.
+If there are too few lines to fill the device, they are split into parts. The first launch then computes the state of
+each part, and the last launch the results. With look-back, a single launch suffices.
 
-The reference: every position of the other axes is a line, and one work-item goes along a line from its first
-element to its last, so any operation may be scanned, associative or not. Lines that lie side by
-side in memory are taken several at a time on a CPU, row by row, so that each row's cache line is
-read once; on a GPU neighbouring work-items take them.
+In the sequential reference, one work-item scans a line from its first element to its last, so the operation need not
+be associative. On a CPU a work-item scans several neighbouring lines row by row, to read each cache line once. On a
+GPU neighbouring work-items scan neighbouring lines.
 
-The same loops reduce the segments of a line (``ufunc.reduceat``): there a work-item takes one
-segment.
+The same loops reduce the segments of a line (``ufunc.reduceat``), one work-item per segment.
 """
 
 from __future__ import annotations
@@ -47,47 +45,50 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-BLOCK = 16  # lines side by side: a cache line of float32
+BLOCK = 16  # neighbouring lines per work-item: a cache line of float32
 
 
 class Lines(NamedTuple):
-    """The axes other than the scanned one as loops; operand 0 is the output.
+    """The scanned axis, and the other axes as loops. Operand 0 is the output.
 
     Parameters
     ----------
     kept : tuple of int
-        Extents, outermost first.
+        Extents of the other axes, outermost first.
     strides : tuple of tuple of int
-        Per operand, in the order of `kept`.
+        Strides per operand, in the order of `kept`.
     steps : tuple of int
-        Per operand: its stride along the scanned axis.
+        Stride per operand along the scanned axis.
     offsets : tuple of int
-        Added to each operand's offset, where an axis was turned round.
+        Increments of the operands' offsets, from axes that were reversed.
+    length : int
+        Elements of the input along the scanned axis.
     """
 
     kept: Shape
     strides: tuple[Shape, ...]
     steps: Shape
     offsets: Shape
+    length: int
 
 
 @dataclass(frozen=True, slots=True)
 class ScanPlan:
-    """What the source of a scan is specialised on.
+    """The specialization of the sequential kernel.
 
     Parameters
     ----------
     accesses : tuple of str
-        Per distinct input: ``'const'``, ``'index'`` or ``'strided'``.
+        The access class of each distinct input: ``'const'``, ``'index'`` or ``'strided'``.
     kept_rank : int
     block : int
-        Lines that a work-item takes side by side.
+        Neighbouring lines per work-item.
     index : str
         C type of positions.
     segmented : bool
-        Whether segments are reduced rather than lines scanned.
+        Whether to reduce segments instead of scanning lines.
     policy : ElementwisePolicy
-        A scan has no other needs than an elementwise kernel.
+        The tuning of elementwise kernels, which suits the sequential kernel too.
     """
 
     accesses: tuple[str, ...]
@@ -100,15 +101,14 @@ class ScanPlan:
 
 @lru_cache(maxsize=4096)
 def line_space(shape: Shape, axis: int, operands: tuple[Shape, ...]) -> Lines:
-    """Take the scanned axis out of a shape and merge the others."""
+    """Separate the scanned axis of a shape, and merge the other axes."""
     kept = shape[:axis] + shape[axis + 1 :]
     space = collapse(kept, tuple(o[:axis] + o[axis + 1 :] for o in operands))
-    return Lines(space.shape, space.strides, tuple(o[axis] for o in operands), space.offsets)
+    return Lines(space.shape, space.strides, tuple(o[axis] for o in operands), space.offsets, shape[axis])
 
 
 def scan_plan(
     lines: Lines,
-    length: int,
     outputs: int,
     accesses: tuple[str, ...],
     segmented: bool,
@@ -118,14 +118,14 @@ def scan_plan(
 
     Parameters
     ----------
-    length, outputs : int
-        Elements along the scanned axis of the input and of the output.
+    outputs : int
+        Elements of the output along the scanned axis.
     """
-    block = 1
+    block, length = 1, lines.length
     if policy.chunked and lines.kept:
-        beside = max((abs(s[-1]) for s in lines.strides[1:]), default=0)
+        between = max((abs(s[-1]) for s in lines.strides[1:]), default=0)
         along = max(map(abs, lines.steps[1:]), default=0)
-        block = BLOCK if beside < along else 1
+        block = BLOCK if between < along else 1
     reached = max(
         reach((*lines.kept, n), (*s, step))
         for n, s, step in zip((outputs, *[length] * (len(lines.steps) - 1)), lines.strides, lines.steps, strict=True)
@@ -135,45 +135,72 @@ def scan_plan(
 
 
 def line_blocks(kept: Shape, block: int) -> int:
-    """Blocks of lines side by side."""
-    found = -(-kept[-1] // block) if kept else 1
+    """Return the number of blocks of neighbouring lines."""
+    blocks = -(-kept[-1] // block) if kept else 1
     for extent in kept[:-1]:
-        found *= extent
-    return found
+        blocks *= extent
+    return blocks
 
 
-# In parallel ----------------------------------------------------------------------------------------
+# Parallel scans ----------------------------------------------------------------------------------------
 
 ROWS = "rows"
 COLUMNS = "columns"
 
-WHOLE = "whole"  # one launch: lines are not cut
-SPLIT = "split"  # the states of parts first
-LOOKBACK = "lookback"  # one launch, whose work-groups tell each other
+WHOLE = "whole"  # one launch over whole lines
+SPLIT = "split"  # several launches: the states of parts first, then the results
+LOOKBACK = "lookback"  # one launch, whose work-groups publish the states of tiles to each other
+
+
+class ParallelProblem(NamedTuple):
+    """A scan to be planned.
+
+    Parameters
+    ----------
+    lines : Lines
+    kinds : sequence of str
+        The kind of each distinct input: ``'const'``, ``'index'``, or ``''`` for memory.
+    dtypes : sequence of dtype
+        The dtypes of the output, of the inputs that are no constants, and of all intermediate values.
+    offsets : sequence of int
+        The offsets of the output and of those inputs, in elements.
+    has_vectors : bool
+        Whether the operation exists for vectors.
+    element_bytes : int
+        Local memory of a GPU per element.
+    """
+
+    lines: Lines
+    kinds: Sequence[str]
+    dtypes: Sequence[np.dtype]
+    offsets: Sequence[int]
+    has_vectors: bool
+    element_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelPlan:
-    """What the sources of a parallel scan are specialised on.
+    """The specialization of the kernels of a parallel scan.
 
     Parameters
     ----------
     form : str
         `ROWS` or `COLUMNS`.
     mode : str
-        `WHOLE`, `SPLIT` or `LOOKBACK`; on a CPU the first two have the same source.
+        `WHOLE`, `SPLIT` or `LOOKBACK`. On a CPU the first two modes have the same kernels.
     accesses : tuple of str
-        Per distinct input: ``'const'`` or its access class along the vectors.
+        The access class of each distinct input along the vectors, or ``'const'``.
     out_access : str
+        The access class of the output.
     kept_rank : int
     vector : int
         Elements per load.
     explicit : bool
-        Written in vector types.
+        Whether the kernel uses vector types.
     index : str
         C type of positions.
     aligned : bool
-        Whether contiguous operands may be loaded by aligned vectors.
+        Whether contiguous operands are aligned for vector loads.
     stream : bool
         Whether results bypass the caches.
     work_group : int
@@ -195,22 +222,22 @@ class ParallelPlan:
 
     @property
     def tile(self) -> int:
-        """Elements of a line that a work-group takes at a time, in rows on a GPU."""
+        """Elements of a line that a work-group scans at a time, in rows on a GPU."""
         return self.work_group * self.policy.loads * self.vector
 
     @property
     def block(self) -> int:
-        """Tiles in a block, where the tiles of rows look back on a GPU."""
+        """Tiles in a block, for the look-back of rows on a GPU."""
         return block_size(self.work_group, self.policy.wave)
 
     @property
     def down(self) -> int:
-        """Work-items of a group that share a line, in columns with look-back."""
+        """Work-items of a group per line, in columns with look-back."""
         return max(1, self.work_group // self.policy.across)
 
 
 class Partition(NamedTuple):
-    """How the lines are cut, and the launch that follows from it.
+    """The split of lines into parts, and the resulting units of work.
 
     Parameters
     ----------
@@ -218,7 +245,7 @@ class Partition(NamedTuple):
     parts, length : int
         Parts per line, and elements of a part.
     units : int
-        Pieces of work: what a work-group (CPU: a turn of its loop) takes at a time.
+        Units of work. A unit takes a work-group, or on a CPU one iteration of its loop.
     """
 
     mode: str
@@ -227,52 +254,30 @@ class Partition(NamedTuple):
     units: int
 
 
-def is_beside(lines: Lines, length: int, vector: int) -> bool:
-    """Whether lines are to be taken side by side: neighbours are closer than a line's elements."""
-    if not lines.kept or lines.kept[-1] < vector or length < 2:
+def is_columnwise(lines: Lines, vector: int) -> bool:
+    """Return whether to scan at least `vector` neighbouring lines at once, because they are closer than elements."""
+    if not lines.kept or lines.kept[-1] < vector or lines.length < 2:
         return False
-    beside = [abs(s[-1]) for s in lines.strides]
+    between = [abs(s[-1]) for s in lines.strides]
     along = [abs(step) for step in lines.steps]
-    nearer = sum(b < a for b, a in zip(beside, along, strict=True))
-    return beside[0] < along[0] and 2 * nearer >= len(along)
+    closer = sum(b < a for b, a in zip(between, along, strict=True))
+    return between[0] < along[0] and 2 * closer >= len(along)
 
 
-def parallel_plan(
-    lines: Lines,
-    length: int,
-    kinds: Sequence[str],
-    dtypes: Sequence[np.dtype],
-    offsets: Sequence[int],
-    vectors: bool,
-    held: int,
-    policy: ScanPolicy,
-) -> ParallelPlan:
-    """Choose form, vectors and positions; the mode is chosen by `cut`.
-
-    Parameters
-    ----------
-    kinds : sequence of str
-        Per distinct input: ``'const'``, ``'index'`` or ``''`` for memory.
-    dtypes : sequence of dtype
-        Of the output, of the inputs that are no constants, and of everything computed.
-    offsets : sequence of int
-        Of the output and of those inputs, in elements.
-    vectors : bool
-        Whether the operation exists for vectors.
-    held : int
-        Bytes of an element in the local memory of a GPU.
-    """
-    explicit = policy.chunked and vectors and all(d.kind != "c" for d in dtypes)
+def parallel_plan(problem: ParallelProblem, policy: ScanPolicy) -> ParallelPlan:
+    """Choose the form, the vectors and the C type of positions. `choose_partition` chooses the mode."""
+    lines, dtypes, offsets, length = problem.lines, problem.dtypes, problem.offsets, problem.lines.length
+    explicit = policy.chunked and problem.has_vectors and all(d.kind != "c" for d in dtypes)
     widest = max(d.itemsize for d in dtypes)
     vector = max(1, min(policy.max_width, policy.vector_bytes // widest)) if explicit or not policy.chunked else 1
-    beside = is_beside(lines, length, vector if policy.chunked else policy.across)
-    out_access, *accesses = _accesses(lines, kinds, beside)
-    apart = out_access != UNIT and all(a in (STRIDED, "const") for a in accesses)
-    if not policy.chunked and (beside or apart):
-        vector = 1  # neighbouring work-items take neighbouring elements
+    columnwise = is_columnwise(lines, vector if policy.chunked else policy.across)
+    out_access, *accesses = _accesses(lines, problem.kinds, columnwise)
+    strided = out_access != UNIT and all(a in (STRIDED, "const") for a in accesses)
+    if not policy.chunked and (columnwise or strided):
+        vector = 1  # so that neighbouring work-items load neighbouring elements
     spaces = [(*s, step) for s, step in zip(lines.strides, lines.steps, strict=True)]
-    reached = furthest((*lines.kept, length), spaces, length)
-    whole = all(_starts_aligned(o, s, d, ALIGNMENT) for o, s, d in zip(offsets, spaces, dtypes, strict=False))
+    last_position = furthest((*lines.kept, length), spaces, length)
+    aligned = all(_starts_aligned(o, s, d, ALIGNMENT) for o, s, d in zip(offsets, spaces, dtypes, strict=False))
     store = vector * dtypes[0].itemsize
     stream = (
         explicit
@@ -282,57 +287,59 @@ def parallel_plan(
     )
     group = policy.work_group
     if not policy.chunked:
-        policy = _fitted(policy, vector * held)
-        wanted = lines.kept[-1] if beside else -(-length // (policy.loads * vector))
-        group = max(min(policy.least_group, group), min(group, 1 << (wanted - 1).bit_length()))
+        policy = _fit_loads(policy, vector * problem.element_bytes)
+        needed = lines.kept[-1] if columnwise else -(-length // (policy.loads * vector))
+        group = max(min(policy.least_group, group), min(group, 1 << (needed - 1).bit_length()))
     return ParallelPlan(
-        form=COLUMNS if beside else ROWS,
+        form=COLUMNS if columnwise else ROWS,
         mode=WHOLE,
         accesses=tuple(accesses),
         out_access=out_access,
         kept_rank=len(lines.kept),
         vector=vector,
         explicit=explicit,
-        index=index_type(reached, policy.chunked),
-        aligned=whole and not explicit,
+        index=index_type(last_position, policy.chunked),
+        aligned=aligned and not explicit,
         stream=stream,
         work_group=group,
         policy=policy,
     )
 
 
-def _fitted(policy: ScanPolicy, nbytes: int) -> ScanPolicy:
-    """The policy with as many loads, of so many bytes each, as local memory has room for."""
+def _fit_loads(policy: ScanPolicy, nbytes: int) -> ScanPolicy:
+    """Return the policy with at most as many loads of `nbytes` bytes as fit the local memory."""
 
-    def most(group: int) -> int:
+    def max_loads(group: int) -> int:
         vectors = max(1, policy.local_bytes // (group * nbytes))
-        return vectors - (vectors % 2 == 0)  # runs lie an odd number of vectors apart
+        return vectors - (vectors % 2 == 0)  # an odd number avoids bank conflicts
 
     single = policy.single_group or policy.work_group
     return replace(
-        policy, loads=min(policy.loads, most(policy.work_group)), single_loads=min(policy.single_loads, most(single))
+        policy,
+        loads=min(policy.loads, max_loads(policy.work_group)),
+        single_loads=min(policy.single_loads, max_loads(single)),
     )
 
 
-def _accesses(lines: Lines, kinds: Sequence[str], beside: bool) -> list[str]:
-    """Access classes along the inner loop: of the output, and of each input."""
-    steps = [s[-1] for s in lines.strides] if beside else lines.steps
-    placed = iter(steps[1:])
-    return [access(steps[0]), *("const" if k == "const" else _class(k, next(placed)) for k in kinds)]
+def _accesses(lines: Lines, kinds: Sequence[str], columnwise: bool) -> list[str]:
+    """Return the access classes of the output and of each input along the inner loop."""
+    steps = [s[-1] for s in lines.strides] if columnwise else lines.steps
+    input_steps = iter(steps[1:])
+    return [access(steps[0]), *("const" if k == "const" else _access_class(k, next(input_steps)) for k in kinds)]
 
 
-def _class(kind: str, step: int) -> str:
+def _access_class(kind: str, step: int) -> str:
     return INDEX if kind == "index" else access(step)
 
 
 def _starts_aligned(offset: int, strides: Shape, dtype: np.dtype, alignment: int) -> bool:
-    """Whether every run of neighbouring elements starts where an aligned vector may."""
+    """Return whether every contiguous run of elements starts at an aligned address."""
     steps = [s for s in strides if s != 1]
     return all(v * dtype.itemsize % alignment == 0 for v in (offset, *steps))
 
 
-def partition(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool) -> Partition:
-    """Choose how lines are cut.
+def choose_partition(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool) -> Partition:
+    """Choose the split of lines into parts.
 
     Parameters
     ----------
@@ -347,28 +354,28 @@ def partition(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback
     lines = 1
     for extent in kept:
         lines *= extent
-    wanted = units * policy.groups_per_unit
-    pieces = lines
+    groups = units * policy.groups_per_unit
+    whole_units = lines
     quantum = plan.vector
     if plan.form == COLUMNS:
         side = policy.strip * plan.vector if policy.chunked else plan.work_group
-        pieces = lines // kept[-1] * -(-kept[-1] // side)
+        whole_units = lines // kept[-1] * -(-kept[-1] // side)
         quantum = 1
     elif not policy.chunked:
         quantum = plan.tile
-    parts = max(1, min(-(-wanted // pieces), length // policy.min_part))
-    if parts == 1 or 2 * pieces >= wanted:
-        return Partition(WHOLE, 1, length, pieces)
+    parts = max(1, min(-(-groups // whole_units), length // policy.min_part))
+    if parts == 1 or 2 * whole_units >= groups:
+        return Partition(WHOLE, 1, length, whole_units)
     if lookback and _may_look_back(plan, length):
         return _lookback_partition(plan, kept, lines, length)
     part = -(-length // parts)
     part = -(-part // quantum) * quantum
     parts = -(-length // part)
-    return Partition(SPLIT if parts > 1 else WHOLE, parts, part, pieces * parts)
+    return Partition(SPLIT if parts > 1 else WHOLE, parts, part, whole_units * parts)
 
 
 def single_pass(plan: ParallelPlan) -> ParallelPlan:
-    """The plan with the tiles of a single pass, where they are others."""
+    """Return the plan with the tile size of a single pass, if it has a size of its own."""
     policy = plan.policy
     if plan.form == COLUMNS or policy.chunked:
         return plan
@@ -394,12 +401,12 @@ def _lookback_partition(plan: ParallelPlan, kept: Shape, lines: int, length: int
 
 
 def tile_state_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tuple[int, int]:
-    """64-bit words that the work-groups of a look-back tell each other in: all, and those of one line.
+    """Return the number of 64-bit words for the published states: in total, and of one line.
 
     Parameters
     ----------
     tiles : int
-        Per line, or in columns per strip of lines.
+        Tiles per line, or in columns per strip of lines.
     state : int
         Words of a state.
     """

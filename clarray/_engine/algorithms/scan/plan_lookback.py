@@ -1,6 +1,6 @@
-"""Where the tiles of a single pass tell each other what they have found.
+"""Lay out the states that the tiles of a single-pass scan publish.
 
-One of `block` tiles tells their sum, and one of `block` blocks all up to there::
+The last tile of a block publishes the aggregate of the block, and the last block of a section the inclusive prefix::
 
     tiles     | 0 1 ... S-1 | S ...    |
     blocks    |      0      |    1     | ...
@@ -9,15 +9,15 @@ One of `block` tiles tells their sum, and one of `block` blocks all up to there:
 
 from __future__ import annotations
 
-MOST = 32
+MAX_BLOCK = 32
 
 
 def block_size(work_group: int, wave: int) -> int:
-    """Tiles in a block, and blocks in a section: a wave looks at so many at once."""
-    return wave if wave > 1 else max(2, min(MOST, work_group // 4))
+    """Return the tiles in a block, and the blocks in a section: the states that a wave reads at once."""
+    return wave if wave > 1 else max(2, min(MAX_BLOCK, work_group // 4))
 
 
 def published_states(tiles: int, block: int) -> int:
-    """Of states that are published, or may be looked at: the tiles', the blocks', the sections'."""
+    """Return the number of states of a line that are published or may be read: of tiles, blocks and sections."""
     blocks = tiles // block + 1
     return tiles + blocks + blocks // block + 2

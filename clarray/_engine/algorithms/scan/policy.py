@@ -1,4 +1,4 @@
-"""Tuning of scan along an axis: the policy, and its measured values per kind of device."""
+"""Tuning of scans along an axis: the policy, and its measured values per kind of device."""
 
 from __future__ import annotations
 
@@ -9,59 +9,59 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanPolicy:
-    """Shape of a scan along an axis.
+    """The tuning of scans along an axis.
 
     Parameters
     ----------
     chunked : bool
-        CPU: one work-item per work-group, which takes a part of a line, or a strip of lines side by
-        side, in explicit vectors. GPU: a work-group takes tiles.
+        Whether a work-group has one work-item, which scans a part of a line or a strip of neighbouring lines in
+        explicit vectors (CPU). Otherwise a work-group scans tiles (GPU).
     vector_bytes, max_width : int
-        Bytes and elements of a vector or load; the widest dtype counts.
+        Bytes and elements of a vector or load of the widest dtype.
     work_group : int
-        Work-items per work-group, at most: short lines get less.
+        Largest number of work-items per work-group. Short lines use fewer.
     loads : int
         Vectors per work-item and tile.
     single_loads : int
-        The same in a single pass over long lines; 0: no other number.
+        Vectors per work-item and tile in a single pass over long lines. 0: the same as `loads`.
     single_group : int
-        Work-items per work-group there; 0: as elsewhere.
+        Work-items per work-group in a single pass over long lines. 0: the same as `work_group`.
     local_bytes : int
-        Local memory that a tile may take (GPU); where its elements are too large it has fewer loads.
+        Largest local memory of a tile. Tiles of large elements have fewer loads (GPU).
     rows : int
-        Rows that a work-item of a GPU loads at once where lines lie side by side.
+        Rows that a work-item loads at once in the form of columns (GPU).
     strip : int
-        Vectors of neighbouring lines that a work-item of a CPU carries at once.
+        Vectors of neighbouring lines that a work-item scans at once (CPU).
     groups_per_unit : int
         Work-groups per compute unit that fill the device.
     tile : int
-        Elements that a work-item of a CPU takes at a time in a single pass: they stay in its cache.
+        Elements that a work-item scans at a time in a single pass, so that they stay in its cache (CPU).
     min_part : int
-        Elements that a part of a line has at least, where lines are cut.
+        Smallest number of elements in a part of a line.
     stream_bytes : int
-        Outputs at least this large are written past the caches; 0: never.
+        Smallest output that is stored past the caches. 0: none.
     inline_bytes : int
-        Launches that move fewer bytes run on the calling thread, where the device can.
+        Launches that move fewer bytes run on the calling thread, if the device allows it.
     wave : int
-        Work-items that run in step and can exchange values by PTX (32), or 1.
+        Work-items that run in lockstep and exchange values by PTX (32), or 1.
     lookback : str
-        How work-groups of one launch see each other's results: '' (they do not: lines that are cut
-        take three launches), 'ptx' or 'volatile'.
+        Memory accesses of a look-back: ``'ptx'`` or ``'volatile'``. ``''``: no look-back, so that split lines take
+        three launches.
     tickets : bool
-        Whether the tiles of a single pass are taken in the order in which work-groups start, rather
-        than in that of their numbers. Results do not depend on it; whether groups wait long may.
+        Whether work-groups choose the tiles of a single pass in the order in which they start, instead of by group
+        number. This affects waiting times, but no results.
     widen : bool
-        Whether sums of float32 are carried as float64 where the device has it, else as two float32.
+        Whether sums of float32 are carried as float64 if the device has it. Otherwise as pairs of float32.
     across : int
-        Lines side by side in a tile of columns: one transaction of 4-byte elements (GPU).
+        Neighbouring lines in a tile of columns: one memory transaction of 4-byte elements (GPU).
     least_group : int
-        Work-items per work-group, at least, however short the lines are (GPU).
+        Smallest number of work-items per work-group (GPU).
     paired_lines : int
-        From so many lines side by side on each has a state of two float32 all the same.
+        Number of neighbouring lines from which on sums are carried as pairs of float32 in spite of `widen`.
     pause : int
-        Nanoseconds that a work-group sleeps before it looks at others' results (NVIDIA only).
+        Nanoseconds that a work-group sleeps before it reads the states of other work-groups (NVIDIA only).
     spins : int
-        Looks at another work-group's result before a work-group computes it itself.
+        Reads of a state of another work-group before a work-group computes it itself.
     """
 
     chunked: bool
@@ -143,7 +143,7 @@ NVIDIA = replace(
     pause=2000,
 )
 
-# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+# A policy so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = ScanPolicy(
     chunked=True,
     vector_bytes=16,

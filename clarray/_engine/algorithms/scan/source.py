@@ -1,4 +1,4 @@
-"""The sources of a scan along an axis, and of the reductions of its segments."""
+"""Render the kernels of scans along an axis, and of reductions of segments."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 def scan_source(
     plan: ScanPlan, monoid: Monoid, value: Node, nodes: Sequence[Node], capabilities: Capabilities
 ) -> Source:
-    """Render the scan of `value` over its distinct inputs `nodes`."""
+    """Render the sequential scan of `value` over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
-    inputs.operands = [_placed(o, plan) for o in inputs.operands]
+    inputs.operands = [_in_row(o, plan) for o in inputs.operands]
     entering = converted(value, monoid.accumulated_dtype)
     call = Call("value", entering, inputs)
-    out = _placed(operand("y", monoid.out_dtype, "strided", dialect), plan)
+    out = _in_row(operand("y", monoid.out_dtype, "strided", dialect), plan)
     everyone = [*inputs.operands, out]
     fields = Fields(
         ("inputs", inputs.params),
@@ -66,7 +66,7 @@ def scan_source(
 
 
 def _line_fields(index: str, rank: int, operands: Sequence[Operand]) -> list[str | Group]:
-    """Declare the length of the lines, the other extents, and the strides of each operand along them."""
+    """Declare the length of the lines, the other extents, and the strides of each operand."""
     parts: list[str | Group] = [f"const {index} n", axes(index, "k", rank)]
     for o in operands:
         parts += [f"const {index} {o.name}s", axes(index, f"{o.name}k", rank)]
@@ -74,27 +74,27 @@ def _line_fields(index: str, rank: int, operands: Sequence[Operand]) -> list[str
 
 
 def _first_state(monoid: Monoid) -> list[tuple[str, str]]:
-    """The components of a state that has seen one value x, which no operation has touched yet."""
-    found = [(monoid.components[0][0], "x")]
+    """Return the name and C text of each component of a state that has one value x."""
+    components = [(monoid.components[0][0], "x")]
     for name, dtype in monoid.components[1:]:
         text = literal(dtype.kind == "b", dtype)
-        found.append((name, f"x - x == 0 ? {text} : x" if monoid.algebra == "compensated" else text))
-    return found
+        components.append((name, f"x - x == 0 ? {text} : x" if monoid.algebra == "compensated" else text))
+    return components
 
 
-def _placed(o: Operand, plan: ScanPlan) -> Operand:
-    """The operand at line `first + l` of a row, with its stride along the scanned axis."""
+def _in_row(o: Operand, plan: ScanPlan) -> Operand:
+    """Return the operand with the base of line `first + l`, and its stride along the scanned axis."""
     base = f"{o.name}b"
     if plan.kept_rank:
         base += f" + (first + l) * {o.name}k0"
     return replace(o, base=base, step=f"{o.name}s")
 
 
-# In parallel ----------------------------------------------------------------------------------------
+# Parallel scans ----------------------------------------------------------------------------------------
 
 
-class Part:
-    """A component of a state, as words of 32 bits and back."""
+class StateComponent:
+    """A component of a state, with its conversion to 32-bit words and back."""
 
     def __init__(self, target: str, lane: str, nbytes: int) -> None:
         self.target = target
@@ -115,19 +115,19 @@ class Part:
 _WORD = ("int", "uint", "float")
 
 
-def _parts(components: Sequence[tuple[str, np.dtype]], prefix: str = "x.") -> list[Part]:
-    found = []
+def _state_components(components: Sequence[tuple[str, np.dtype]], prefix: str = "x.") -> list[StateComponent]:
+    parts = []
     for name, dtype in components:
         lane = compute_type(dtype)
         nbytes = lane.bits // 8 * lane.width
-        found.append(Part(prefix + name, str(lane), nbytes))
-    return found
+        parts.append(StateComponent(prefix + name, str(lane), nbytes))
+    return parts
 
 
 class ScanCode(MonoidCode):
-    """A monoid as the templates of scans see it.
+    """A monoid for the templates of scans.
 
-    Its identity changes nothing at all: for a float sum that is zero of negative sign.
+    Its identity preserves every value: for a float sum it is -0.0.
     """
 
     def __init__(self, monoid: Monoid, dialect: Dialect, dtype: np.dtype) -> None:
@@ -144,21 +144,21 @@ class ScanCode(MonoidCode):
 
     @property
     def neutral(self) -> str:
-        """What changes no value of the entering dtype."""
+        """The identity in the entering dtype."""
         return _zero(self.entering) if self.sums else self.initial(self.components[0][0])
 
     def state_at(self, width: int) -> str:
-        """The type of the first component of `width` states."""
+        """Return the C type of the first component of `width` states."""
         return str(compute_type(self.components[0][1], width))
 
     def widen(self, text: str, width: int = 0) -> str:
-        """A value, or as many as a vector has, as a state's component."""
+        """Return the text that converts a value, or a vector of values, to the first component of a state."""
         width = width or self.width
         to = compute_type(self.components[0][1], width)
         return convert(text, compute_type(self.entering, width), to, self.dialect)
 
     def narrow(self, text: str, width: int = 0) -> str:
-        """The other way round."""
+        """Return the text that converts the first component of a state to the entering dtype."""
         width = width or self.width
         to = compute_type(self.entering, width)
         return convert(text, compute_type(self.components[0][1], width), to, self.dialect)
@@ -167,7 +167,7 @@ class ScanCode(MonoidCode):
         return str(compute_type(self.entering, width))
 
     def meet_at(self, width: int, a: str, b: str) -> str:
-        """The text that combines two values, `a` of earlier positions."""
+        """Return the text that combines two values. `a` belongs to earlier positions."""
         if self.sums:
             return f"({a} + {b})"
         return emit(self._loop, [a, b], replace(self.dialect, width=width))
@@ -184,8 +184,8 @@ class ScanCode(MonoidCode):
         return _struct_bytes([d for _, d in self.components])
 
     @property
-    def state_parts(self) -> list[Part]:
-        return _parts(self.components)
+    def state_parts(self) -> list[StateComponent]:
+        return _state_components(self.components)
 
 
 def _zero(dtype: np.dtype) -> str:
@@ -193,28 +193,28 @@ def _zero(dtype: np.dtype) -> str:
 
 
 def state_dtypes(monoid: Monoid) -> list[np.dtype]:
-    """The dtypes in which the components of a state lie in memory."""
+    """Return the dtypes of the components of a state in memory."""
     return [lane_dtype(d) for _, d in monoid.components]
 
 
 def state_words(monoid: Monoid) -> int:
-    """Words of 32 bits of a state."""
-    return sum(p.words for p in _parts(monoid.components))
+    """Return the number of 32-bit words of a state."""
+    return sum(p.words for p in _state_components(monoid.components))
 
 
 def _struct_bytes(dtypes: Sequence[np.dtype]) -> int:
     sizes = [compute_type(d).bits // 8 * compute_type(d).width for d in dtypes]
-    return len(sizes) * max(sizes)  # room for any alignment
+    return len(sizes) * max(sizes)  # an upper bound for any alignment
 
 
-def held_bytes(monoid: Monoid) -> int:
-    """Bytes that an element of a parallel scan takes in local memory, before it is scanned and after."""
+def local_element_bytes(monoid: Monoid) -> int:
+    """Return the local memory per element of a parallel scan: the larger of its input and its output."""
     entering = [entering_dtype(monoid)] if not monoid.has_first_flag else [d for _, d in monoid.components]
     return max(_struct_bytes(entering), _struct_bytes([monoid.out_dtype]))
 
 
 def entering_dtype(monoid: Monoid) -> np.dtype:
-    """The dtype values have when they meet each other."""
+    """Return the dtype in which values are combined."""
     return wide_dtype(monoid.in_dtype) if monoid.algebra == "widened" else monoid.accumulated_dtype
 
 
@@ -264,7 +264,7 @@ def parallel_source(
         WG=plan.work_group,
         down=plan.down,
         block=plan.block,
-        held=held_bytes(monoid),
+        held=local_element_bytes(monoid),
         state_parts=code.state_parts,
     )
     text = source(body, dialect, capabilities.function_attribute)
@@ -273,16 +273,16 @@ def parallel_source(
 
 def _parallel_fields(plan: ParallelPlan, inputs: Inputs, out: Operand, states: list[str]) -> dict[str, Fields]:
     """Declare the arguments of each kernel of a program."""
-    place: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)[0]]
+    pointers: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)[0]]
     lines = _line_fields(plan.index, plan.kept_rank, [*inputs.operands, out])
     if plan.mode == LOOKBACK:
-        last = ["__global ulong *tile_state", "const uint epoch", "const long tiles", "const long region"]
-        return {"scan_lookback": Fields(*place, "const long units", *lines, *last)}
+        look_back = ["__global ulong *tile_state", "const uint epoch", "const long tiles", "const long region"]
+        return {"scan_lookback": Fields(*pointers, "const long units", *lines, *look_back)}
     counts = numbers("long", ["units", "lines", "parts", "length"])
-    finish = Fields(*place, ("states", states), *counts, *lines)
-    found = {"scan_finish": finish}
+    finish = Fields(*pointers, ("states", states), *counts, *lines)
+    kernels = {"scan_finish": finish}
     if plan.policy.chunked or plan.mode == SPLIT:
-        found["scan_reduce"] = finish
+        kernels["scan_reduce"] = finish
     if not plan.policy.chunked and plan.mode == SPLIT:
-        found["scan_carry"] = Fields(("states", states), *numbers("long", ["lines", "parts"]))
-    return found
+        kernels["scan_carry"] = Fields(("states", states), *numbers("long", ["lines", "parts"]))
+    return kernels
