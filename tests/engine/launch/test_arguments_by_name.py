@@ -162,7 +162,7 @@ def fake_device(row: str, monkeypatch: pytest.MonkeyPatch, seen: Seen) -> Device
         return Program(types)
 
     monkeypatch.setattr(KernelCache, "_program", program)
-    monkeypatch.setattr(sort_launch, "_place", lambda *args: None)  # the compiled core would copy
+    monkeypatch.setattr(sort_launch, "_copy_line", lambda *args: None)  # the compiled core would copy
     monkeypatch.setattr(launch_parallel, "passes_self_test", lambda cache: bool(cache.policies.scan.lookback))
     monkeypatch.setitem(CACHES, device, made)
     return device

@@ -1,7 +1,7 @@
-"""Launches of sorts along an axis: made and run at once.
+"""Run sorts along an axis eagerly.
 
-A line is what is sorted: all elements along the axis. Lines that do not lie in memory one after
-the other are moved there first, and their result back.
+A line has all elements along the sorted axis at one position of the other axes. Lines that are not contiguous are
+copied first, and the result is copied back into NumPy's memory order.
 """
 
 from __future__ import annotations
@@ -9,9 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from clarray._engine.algorithms.sort.launch_chunks import sort_short_rows
+from clarray._engine.algorithms.sort.launch_operands import KeyLines
 from clarray._engine.algorithms.sort.launch_tiles import sort_by_groups
-from clarray._engine.algorithms.sort.launch_words import lines_of, order_by_words, pick, sort_by_reference, sort_line
-from clarray._engine.algorithms.sort.plan import group_plan, key_kind
+from clarray._engine.algorithms.sort.launch_words import (
+    gather_lines,
+    key_lines,
+    order_by_words,
+    sort_by_reference,
+    sort_line,
+)
+from clarray._engine.algorithms.sort.plan import group_plan
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import record_range
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, replanned
@@ -28,12 +35,12 @@ _INT64 = np.dtype(np.int64)
 
 @replanned
 def sort_rows(value: Node, axis: int) -> Node:
-    """The elements sorted along an axis, NaN last, complex numbers in NumPy's order.
+    """Sort the elements along an axis, NaN last, complex numbers in NumPy's order.
 
     Parameters
     ----------
     value : Node
-        Of at least one axis.
+        A node of at least one axis.
     axis : int
         Not negative.
 
@@ -50,15 +57,15 @@ def sort_rows(value: Node, axis: int) -> Node:
         strides = contiguous(value.shape)
         if value.memory is not None:
             strides = ordered_strides(value.shape, memory_order(view_of(value)))
-        found = _put_back(_sorted(cache, packed), axis, strides)
+        result = _restore_axes(_sort(cache, packed), axis, strides)
         if flags & EAGER:
             device.synchronize()
-    return found
+    return result
 
 
 @replanned
 def argsort_rows(value: Node, axis: int) -> Node:
-    """The positions along an axis in the order of its elements, equal ones in the order they have.
+    """Return the positions that sort the elements along an axis stably.
 
     Returns
     -------
@@ -69,22 +76,22 @@ def argsort_rows(value: Node, axis: int) -> Node:
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
-        found = _put_back(_order(kernel_cache_of(device), packed), axis, contiguous(value.shape))
+        result = _restore_axes(_argsort(kernel_cache_of(device), packed), axis, contiguous(value.shape))
         length = value.shape[axis]
-        record_range(found, 0, max(length - 1, 0), distinct=length if found.size == length else None)
+        record_range(result, 0, max(length - 1, 0), distinct=length if result.size == length else None)
         if flags & EAGER:
             device.synchronize()
-    return found
+    return result
 
 
 @replanned
 def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
-    """Elements of one axis, sorted stably, and others moved along with them.
+    """Sort the elements of one axis stably, and a payload in the same order.
 
     Parameters
     ----------
     value, payload : Node
-        Of one axis and one size.
+        Nodes of one axis and equal sizes.
 
     Returns
     -------
@@ -96,94 +103,92 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
         flags = value.flags | payload.flags
         keys, carried = _packed(value, 0), _packed(payload, 0)
         cache = kernel_cache_of(device)
-        order = _order(cache, keys)
-        found = pick(cache, keys, order), pick(cache, carried, order)
+        order = _argsort(cache, keys)
+        result = gather_lines(cache, keys, order), gather_lines(cache, carried, order)
         if flags & EAGER:
             device.synchronize()
-    return found
+    return result
 
 
 def _packed(value: Node, axis: int) -> Node:
-    """A C-contiguous leaf with the axis last."""
+    """Return a C-contiguous leaf whose last axis is `axis`."""
     last = len(value.shape) - 1
     if value.memory is None and (axis != last or value.inputs):
         evaluate(value)
-    turned = value
+    transposed = value
     if axis != last:
         view = moveaxis(view_of(value), axis, last)
         assert value.memory is not None
-        turned = leaf(value.memory, view.shape, view.strides, view.offset, value.dtype)
-    if turned.memory is not None and turned.contiguous:
-        return turned
+        transposed = leaf(value.memory, view.shape, view.strides, view.offset, value.dtype)
+    if transposed.memory is not None and transposed.contiguous:
+        return transposed
     memory = device_of((value,)).allocate(value.size * value.dtype.itemsize)
-    copy = contiguous_leaf(memory, turned.shape, value.dtype)
-    write(copy, turned)
+    copy = contiguous_leaf(memory, transposed.shape, value.dtype)
+    write(copy, transposed)
     return copy
 
 
-def _put_back(lines: Node, axis: int, strides: tuple[int, ...]) -> Node:
-    """Sorted lines in the memory order that NumPy gives them: values in the operand's, positions in C order."""
+def _restore_axes(lines: Node, axis: int, strides: tuple[int, ...]) -> Node:
+    """Move the last axis of sorted lines back to `axis`, with the strides of NumPy's result."""
     assert lines.memory is not None
-    turned = moveaxis(view_of(lines), len(lines.shape) - 1, axis)
-    shape = turned.shape
-    found = leaf(lines.memory, shape, turned.strides, turned.offset, lines.dtype)
-    steps = zip(found.strides, strides, shape, strict=True)
-    if found.size <= 1 or all(a == b for a, b, extent in steps if extent > 1):
-        return found
-    memory = lines.memory.device.allocate(found.size * found.dtype.itemsize)
+    view = moveaxis(view_of(lines), len(lines.shape) - 1, axis)
+    shape = view.shape
+    result = leaf(lines.memory, shape, view.strides, view.offset, lines.dtype)
+    steps = zip(result.strides, strides, shape, strict=True)
+    if result.size <= 1 or all(a == b for a, b, extent in steps if extent > 1):
+        return result
+    memory = lines.memory.device.allocate(result.size * result.dtype.itemsize)
     target = leaf(memory, shape, strides, 0, lines.dtype)
-    write(target, found)
+    write(target, result)
     return target
 
 
-def _sorted(cache: KernelCache, packed: Node) -> Node:
-    """Sorted lines."""
+def _sort(cache: KernelCache, packed: Node) -> Node:
+    """Return a sorted copy of lines."""
     out = cache.device.allocate(packed.size * packed.dtype.itemsize)
-    if not packed.size or _run(cache, packed, out, False):
+    if not packed.size or _sort_lines(cache, packed, out, False):
         return contiguous_leaf(out, packed.shape, packed.dtype)
-    return pick(cache, packed, _order(cache, packed))
+    return gather_lines(cache, packed, _argsort(cache, packed))
 
 
-def _order(cache: KernelCache, packed: Node) -> Node:
-    """The positions that sort lines."""
+def _argsort(cache: KernelCache, packed: Node) -> Node:
+    """Return the positions that sort lines."""
     out = cache.device.allocate(packed.size * 8)
-    if not packed.size or _run(cache, packed, out, True):
+    if not packed.size or _sort_lines(cache, packed, out, True):
         return contiguous_leaf(out, packed.shape, _INT64)
     if cache.policies.sort.chunked and packed.shape[-1] <= cache.policies.sort.line:
         return sort_by_reference(cache, packed)
     return order_by_words(cache, packed)
 
 
-def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool) -> bool:
-    """Sort real numbers, or their positions; False where that is not done line by line."""
-    lines, n = lines_of(packed)
-    kind = key_kind(packed.dtype)
+def _sort_lines(cache: KernelCache, packed: Node, out: Memory, argsort: bool) -> bool:
+    """Sort each line of real numbers, or its positions, into `out`. Return False if sorts of single lines are slow."""
+    source = key_lines(packed)
+    kind, memory, offset, n, lines = source
     if kind.kind == "c":
         return False
     policy = cache.policies.sort
-    source = packed.memory
-    assert source is not None
     if policy.chunked:
         if n <= policy.line // 16 or (lines > 1 and n <= policy.line):
-            sort_short_rows(cache, kind, source, packed.offset, lines, n, out, argsort)
+            sort_short_rows(cache, source, out, argsort)
             return True
     else:
         plan = group_plan(kind, n, argsort, policy)
         if plan is not None:
-            sort_by_groups(cache, plan, source, packed.offset, lines, n, out)
+            sort_by_groups(cache, plan, source, out)
             return True
         if lines > policy.most_lines:
             return False
     itemsize = 8 if argsort else packed.dtype.itemsize
     for number in range(lines):
         target = out if lines == 1 else cache.device.allocate(n * itemsize)
-        sort_line(cache, kind, source, packed.offset + number * n, n, target, argsort)
+        sort_line(cache, KeyLines(kind, memory, offset + number * n, n), target, argsort)
         if target is not out:
-            _place(target, out, number, n, _INT64 if argsort else packed.dtype)
+            _copy_line(target, out, number, n, _INT64 if argsort else packed.dtype)
     return True
 
 
-def _place(line: Memory, out: Memory, number: int, n: int, dtype: np.dtype) -> None:
-    """Copy a line to its place among the others."""
+def _copy_line(line: Memory, out: Memory, number: int, n: int, dtype: np.dtype) -> None:
+    """Copy a line to line `number` of `out`."""
     target = leaf(out, (n,), (1,), number * n, dtype)
     write(target, contiguous_leaf(line, (n,), dtype))

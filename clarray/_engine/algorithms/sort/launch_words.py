@@ -1,4 +1,4 @@
-"""Orders made of several sorts: complex numbers, and many long lines at once. And the sequential reference."""
+"""Launch orders that take several sorts: of complex numbers, and of many long lines. And the sequential reference."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from math import prod
 
 import numpy as np
 
-from clarray._engine.algorithms.sort.launch_chunks import Line
+from clarray._engine.algorithms.sort.launch_chunks import ChunkedSort
+from clarray._engine.algorithms.sort.launch_operands import KeyLines
 from clarray._engine.algorithms.sort.launch_tiles import sort_by_tiles
 from clarray._engine.algorithms.sort.plan import KeyKind, key_kind
-from clarray._engine.algorithms.sort.source import line_numbers_source, part_source, pick_source, reference_source
+from clarray._engine.algorithms.sort.source import (
+    gather_lines_source,
+    line_numbers_source,
+    part_source,
+    reference_source,
+)
 from clarray._engine.expr.node import Node, contiguous_leaf, memory_of
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
@@ -20,88 +26,68 @@ from clarray._engine.runtime import Memory
 _INT64 = np.dtype(np.int64)
 
 
-def lines_of(packed: Node) -> tuple[int, int]:
-    """Number and length of the lines."""
-    return prod(packed.shape[:-1]), packed.shape[-1]
+def key_lines(packed: Node) -> KeyLines:
+    """Return the lines of a C-contiguous leaf, along its last axis."""
+    memory = memory_of(packed)
+    return KeyLines(key_kind(packed.dtype), memory, packed.offset, packed.shape[-1], prod(packed.shape[:-1]))
 
 
-def sort_line(
-    cache: KernelCache,
-    kind: KeyKind,
-    source: Memory,
-    offset: int,
-    n: int,
-    out: Memory,
-    argsort: bool,
-) -> None:
-    """Sort one line of real numbers into `out`, or their positions."""
+def sort_line(cache: KernelCache, line: KeyLines, out: Memory, argsort: bool) -> None:
+    """Sort one line of real numbers into `out`: the keys, or the positions as int64."""
     if not cache.policies.sort.chunked:
-        sort_by_tiles(cache, kind, source, offset, n, out, argsort)
+        sort_by_tiles(cache, line, out, argsort)
         return
-    line = Line(cache, kind, source, offset, n)
+    sort = ChunkedSort(cache, line)
     if argsort:
-        line.argsort(out)
+        sort.argsort(out)
     else:
-        line.sort(out)
+        sort.sort(out)
 
 
 def order_by_words(cache: KernelCache, packed: Node) -> Node:
-    """The positions that sort lines, all lines at once: by the words of a key, and then by lines."""
-    lines, n = lines_of(packed)
-    kind = key_kind(packed.dtype)
+    """Return the positions that sort all lines at once: sort by the words of a key, then by the numbers of lines."""
+    kind, memory, offset, n, lines = key_lines(packed)
     total = packed.size
-    source = packed.memory
-    assert source is not None
     order: Memory | None = None
     if kind.kind == "c":
         real = replace(kind, kind="f")
         for part in range(3):
             key = KeyKind("u", 8) if part == 2 else real
-            word = _part(cache, kind, part, source, packed.offset, total, order)
-            order = _refine(cache, key, word, 0, total, order)
+            word = _part(cache, KeyLines(kind, memory, offset, total), part, order)
+            order = _refine(cache, KeyLines(key, word, 0, total), order)
     else:
-        order = _refine(cache, kind, source, packed.offset, total, None)
+        order = _refine(cache, KeyLines(kind, memory, offset, total), None)
     assert order is not None
     if lines > 1:
         numbers = _line_numbers(cache, "uint", order, total, n)
         bits = (lines - 1).bit_length()
-        order = _refine(cache, KeyKind("u", 32), numbers, 0, total, order, bits)
+        order = _refine(cache, KeyLines(KeyKind("u", 32), numbers, 0, total), order, bits)
         order = _line_numbers(cache, "long", order, total, n)
     return contiguous_leaf(order, packed.shape, _INT64)
 
 
-def _refine(
-    cache: KernelCache,
-    kind: KeyKind,
-    keys: Memory,
-    offset: int,
-    n: int,
-    order: Memory | None,
-    bits: int = 0,
-) -> Memory:
-    """The order of keys which stand in `order` already, equal ones as they stand."""
+def _refine(cache: KernelCache, keys: KeyLines, order: Memory | None, bits: int = 0) -> Memory:
+    """Sort keys stably, and return the positions of `order` in the new order."""
+    n = keys.n
     out = cache.device.allocate(n * 8)
     if not cache.policies.sort.chunked:
-        sort_by_tiles(cache, kind, keys, offset, n, out, True, order, bits)
+        sort_by_tiles(cache, keys, out, True, order, bits)
         return out
-    Line(cache, kind, keys, offset, n).argsort(out)
+    ChunkedSort(cache, keys).argsort(out)
     if order is None:
         return out
-    moved = pick(cache, contiguous_leaf(order, (n,), _INT64), contiguous_leaf(out, (n,), _INT64))
-    assert moved.memory is not None
-    return moved.memory
+    refined = gather_lines(cache, contiguous_leaf(order, (n,), _INT64), contiguous_leaf(out, (n,), _INT64))
+    return memory_of(refined)
 
 
-def _part(
-    cache: KernelCache, kind: KeyKind, part: int, source: Memory, offset: int, n: int, order: Memory | None
-) -> Memory:
-    """A word of the order of complex numbers, as they stand in `order`."""
-    policy = cache.policies.elementwise
+def _part(cache: KernelCache, values: KeyLines, part: int, order: Memory | None) -> Memory:
+    """Return one word of the keys of complex numbers, in the order `order`."""
+    policy, kind, n = cache.policies.elementwise, values.kind, values.n
     key = ("sort part", kind, part, policy)
     kernel = cache.kernel_for(key, part_source, kind, part, policy, cache.capabilities)
     out = cache.device.allocate(n * (1 if part == 2 else kind.bits // 8))
-    place = {} if order is None else {"at": order.buffer}
-    args = kernel.arguments(x=source.buffer, xo=offset, y=out.buffer, total=n, **place)
+    positions = {} if order is None else {"at": order.buffer}
+    args = kernel.arguments(x=values.memory.buffer, xo=values.offset, y=out.buffer, total=n, **positions)
     nbytes = n * (kind.element_bytes + 8)
     count = groups(n, nbytes, cache.units, policy)
     Launch(kernel, (count,), (policy.work_group,), args, False, nbytes).run()
@@ -109,7 +95,7 @@ def _part(
 
 
 def _line_numbers(cache: KernelCache, out_type: str, order: Memory, total: int, n: int) -> Memory:
-    """The line of each position, as uint, or the position along it, as long."""
+    """Return the line of each position, as uint, or the position along the line, as long."""
     policy = cache.policies.elementwise
     key = ("sort line numbers", out_type, policy)
     kernel = cache.kernel_for(key, line_numbers_source, out_type, policy, cache.capabilities)
@@ -122,32 +108,32 @@ def _line_numbers(cache: KernelCache, out_type: str, order: Memory, total: int, 
 
 
 def sort_by_reference(cache: KernelCache, packed: Node) -> Node:
-    """The positions that sort lines, found line by line by one work-item each."""
-    lines, n = lines_of(packed)
+    """Return the positions that sort lines. One work-item sorts each line."""
     device = cache.device
     out = contiguous_leaf(device.allocate(packed.size * 8), packed.shape, _INT64)
     if not packed.size:
         return out
-    kind = key_kind(packed.dtype)
+    kind, memory, offset, n, lines = key_lines(packed)
     key = ("sort reference", kind)
     kernel = cache.kernel_for(key, reference_source, kind, cache.capabilities)
     scratch = device.allocate(packed.size * 8)
-    place = {"xp": memory_of(packed).buffer, "xo": packed.offset}
-    args = kernel.arguments(lines=lines, n=n, yp=memory_of(out).buffer, scratch=scratch.buffer, **place)
+    args = kernel.arguments(
+        xp=memory.buffer, xo=offset, lines=lines, n=n, yp=memory_of(out).buffer, scratch=scratch.buffer
+    )
     count = min(lines, 1 << 16)
     Launch(kernel, (count,), (1,), args, False, packed.size * (packed.dtype.itemsize + 16)).run()
     return out
 
 
-def pick(cache: KernelCache, packed: Node, order: Node) -> Node:
-    """The elements of each line in the order of positions."""
+def gather_lines(cache: KernelCache, packed: Node, order: Node) -> Node:
+    """Return the elements of each line at the positions in `order`."""
     itemsize = packed.dtype.itemsize
     out = contiguous_leaf(cache.device.allocate(packed.size * itemsize), packed.shape, packed.dtype)
     if not packed.size:
         return out
     policy = cache.policies.elementwise
     key = ("sort pick", itemsize, policy)
-    kernel = cache.kernel_for(key, pick_source, itemsize, policy, cache.capabilities)
+    kernel = cache.kernel_for(key, gather_lines_source, itemsize, policy, cache.capabilities)
     args = kernel.arguments(
         x=memory_of(packed).buffer,
         xo=packed.offset,

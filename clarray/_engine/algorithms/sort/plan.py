@@ -1,14 +1,16 @@
-"""Keys of a radix sort: unsigned numbers in the order of the values, found from their bits.
+"""Plan radix sorts: the conversion of values to keys, and the tiles of the passes.
 
-            sign bit | exponent | mantissa          float: flip all bits of negative numbers, the sign of
-    -inf       1       11..11     00..00            others, and subtract what -inf became, so that it is 0
-     ...                                            and NaNs of either sign come after inf
+A key is an unsigned integer that is computed from the bits of a value and has the order of the values:
+
+            sign bit | exponent | mantissa          float: flip all bits of negative numbers and the sign bit of
+    -inf       1       11..11     00..00            others, then subtract the result for -inf. So -inf becomes 0,
+     ...                                            and NaNs of either sign come after inf.
       inf      0       11..11     00..00
       NaN   0 or 1     11..11     not 0             integer: flip the sign bit
 
-A complex number is ordered by three such words, the last of them the most significant: imaginary
-part, real part, and its class: 0 for a number, 1 where only the imaginary part is NaN, 2 where the
-real part is. That is NumPy's order of complex numbers.
+A complex number has three such words, the last of them most significant: the imaginary part, the real part, and a
+class. The class is 0 if no part is NaN, 1 if only the imaginary part is NaN, and 2 if the real part is NaN. This is
+NumPy's order of complex numbers.
 """
 
 from __future__ import annotations
@@ -35,8 +37,8 @@ __all__ = [
     "word_of_bytes",
 ]
 
-WORD = 2**32  # from so many elements on, positions and counts take 64 bits
-LOCAL_BYTES = 45056  # of a tile: with the tables beside it within the 48 KiB most GPUs have
+WORD = 2**32  # lines of at least so many elements have 64-bit positions and counts
+LOCAL_BYTES = 45056  # of a tile: with its tables it fits the 48 KiB of most GPUs
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _SIGNED = {1: "char", 2: "short", 4: "int", 8: "long"}
@@ -44,14 +46,14 @@ _SIGNED = {1: "char", 2: "short", 4: "int", 8: "long"}
 
 @dataclass(frozen=True, slots=True)
 class KeyKind:
-    """How the bits of one dtype become keys.
+    """The conversion of the bits of a dtype to keys.
 
     Parameters
     ----------
     kind : str
-        ``'u'``: as they are; ``'i'``: signed; ``'f'``: floating point; ``'c'``: two floats.
+        ``'u'``: unsigned integers; ``'i'``: signed integers; ``'f'``: floats; ``'c'``: two floats.
     bits : int
-        Bits of a key: of one part of a complex number.
+        Bits of a key. For complex numbers, of the key of one part.
     mantissa : int
         Bits of a floating-point number below its leading one.
     """
@@ -62,12 +64,12 @@ class KeyKind:
 
     @property
     def type(self) -> str:
-        """C type of a key, and of the bits it is made from."""
+        """C type of a key and of the bits of a value."""
         return _WORDS[self.bits // 8]
 
     @property
     def signed(self) -> str:
-        """The signed C type of as many bits."""
+        """Signed C type of the same size."""
         return _SIGNED[self.bits // 8]
 
     @property
@@ -82,12 +84,12 @@ class KeyKind:
 
     @property
     def lowest(self) -> str:
-        """What the bits of -inf become before they are moved to 0."""
+        """The flipped bits of -inf, which are subtracted from all keys."""
         return hex((1 << self.mantissa) - 1) + self._suffix
 
     @property
     def negative_zero(self) -> str:
-        """The key of -0.0; that of 0.0 is one more."""
+        """The key of -0.0. The key of 0.0 is one more."""
         return hex((1 << self.bits - 1) - (1 << self.mantissa)) + self._suffix
 
     @property
@@ -107,7 +109,7 @@ class KeyKind:
 
 @cache
 def key_kind(dtype: np.dtype) -> KeyKind:
-    """The keys of a dtype.
+    """Return the conversion of a dtype to keys.
 
     Examples
     --------
@@ -120,23 +122,23 @@ def key_kind(dtype: np.dtype) -> KeyKind:
 
 
 def word_of_bytes(itemsize: int) -> str:
-    """The C type that moves so many bytes at once."""
+    """Return the C type that moves elements of `itemsize` bytes."""
     return _WORDS.get(itemsize, "ulong2")
 
 
 @dataclass(frozen=True, slots=True)
 class RowPlan:
-    """Lines that a work-item sorts one at a time.
+    """The specialization of a kernel that sorts whole lines, one work-item per line.
 
     Parameters
     ----------
     kind : KeyKind
     form : str
-        What is moved: ``'keys'``; ``'packed'``: key and position in one ulong; ``'wide'``: in two.
+        The elements that passes move: ``'keys'``; ``'packed'``: a key and a position in one ulong; ``'wide'``: in two.
     bits : int
         Bits of a digit.
     short : int
-        See `SortPolicy`.
+        Lines of up to this many elements are sorted by counting, as in `SortPolicy`.
     """
 
     kind: KeyKind
@@ -147,7 +149,7 @@ class RowPlan:
 
 @dataclass(frozen=True, slots=True)
 class SortPlan:
-    """One line that several work-items sort, each a chunk of it.
+    """The specialization of the kernels that sort one line in chunks, one work-item per chunk.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ class SortPlan:
 
 
 def row_plan(kind: KeyKind, n: int, argsort: bool, policy: SortPolicy) -> RowPlan:
-    """The plan of lines of `n` elements."""
+    """Choose the digits and the form of elements for lines of `n` elements."""
     bits = min(kind.bits, 8 if n < 2048 or kind.bits < 32 else policy.digit_bits, policy.digit_bits)
     form = "keys" if not argsort else "packed" if kind.bits <= 32 else "wide"
     return RowPlan(kind, form, bits, policy.short)
@@ -173,33 +175,33 @@ def row_plan(kind: KeyKind, n: int, argsort: bool, policy: SortPolicy) -> RowPla
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TilePlan:
-    """One line that work-groups sort, pass by pass.
+    """The specialization of the kernels that sort one line in tiles, one work-group per tile.
 
     Parameters
     ----------
     kind : KeyKind
     passes : int
-        Digits to sort by.
+        Number of digits to sort by.
     position : str
-        C type of the positions moved along with the keys, or ``''``: keys alone.
-    given : bool
-        Whether the positions to begin with are given; else they are 0, 1, 2 ...
+        C type of the positions that move with the keys, or ``''`` to sort keys alone.
+    has_order : bool
+        Whether the initial positions are an argument. Otherwise they are 0, 1, 2 ...
     state : str
-        C type of what tiles publish: a count and two more bits.
+        C type of the states that tiles publish: a count and two flag bits.
     items : int
-        Elements of a work-item.
-    apart : bool
-        Whether a tile's counters and its keys lie beside each other in local memory.
+        Elements per work-item.
+    separate_counters : bool
+        Whether the counters of a tile have local memory of their own, which its keys do not overwrite.
     policy : SortPolicy
     """
 
     kind: KeyKind
     passes: int
     position: str
-    given: bool
+    has_order: bool
     state: str
     items: int
-    apart: bool
+    separate_counters: bool
     policy: SortPolicy
 
     @property
@@ -208,39 +210,39 @@ class TilePlan:
         return self.policy.work_group * self.items
 
 
-def tile_items(widest: int, wanted: int, policy: SortPolicy) -> int:
-    """Elements of `widest` bytes that a work-item takes, where it wants so many of four bytes."""
+def tile_items(widest: int, items: int, policy: SortPolicy) -> int:
+    """Return the elements of `widest` bytes per work-item. `items` is the tuned number of elements of four bytes."""
     fit = LOCAL_BYTES // (widest * policy.work_group)
-    return max(1, min(wanted * 4 // max(4, widest), fit))
+    return max(1, min(items * 4 // max(4, widest), fit))
 
 
-def fits_apart(item_bytes: int, policy: SortPolicy) -> bool:
-    """Whether the counters of a tile have room beside its elements."""
+def fits_separate_counters(item_bytes: int, policy: SortPolicy) -> bool:
+    """Return whether local memory has room for the counters of a tile in addition to its elements."""
     counters = 4 * (policy.work_group // policy.lanes << policy.digit_bits)
     return policy.apart and item_bytes * policy.work_group + counters <= LOCAL_BYTES
 
 
-def tile_plan(kind: KeyKind, n: int, bits: int, argsort: bool, given: bool, policy: SortPolicy) -> TilePlan:
-    """The plan of a line of `n` keys whose lowest `bits` bits may differ."""
+def tile_plan(kind: KeyKind, n: int, bits: int, argsort: bool, has_order: bool, policy: SortPolicy) -> TilePlan:
+    """Choose the passes and tiles for a line of `n` keys that differ only in their lowest `bits` bits."""
     position = ("uint" if n < WORD else "ulong") if argsort else ""
     widest = max(kind.bits // 8, 8 if position == "ulong" else 4 if position else 1)
-    wanted = policy.small_items if n < policy.small else policy.pair_items if argsort else policy.items
-    items = tile_items(widest, wanted, policy)
+    tuned = policy.small_items if n < policy.small else policy.pair_items if argsort else policy.items
+    items = tile_items(widest, tuned, policy)
     return TilePlan(
         kind=kind,
         passes=max(1, -(-bits // policy.digit_bits)),
         position=position,
-        given=given,
+        has_order=has_order,
         state="uint" if n < WORD // 4 else "ulong",
         items=items,
-        apart=fits_apart(widest * items, policy),
+        separate_counters=fits_separate_counters(widest * items, policy),
         policy=policy,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """Lines that work-groups sort one at a time, or several if they are short.
+    """The specialization of a kernel that sorts lines which fit a work-group.
 
     Parameters
     ----------
@@ -248,10 +250,10 @@ class GroupPlan:
         As in `RowPlan`.
     argsort : bool
     short : bool
-        Whether every element counts those before it.
+        Whether to sort several lines per work-group by counting the smaller elements for each element.
     items : int
-        Elements of a work-item.
-    apart : bool
+        Elements per work-item.
+    separate_counters : bool
         As in `TilePlan`.
     """
 
@@ -259,18 +261,18 @@ class GroupPlan:
     argsort: bool
     short: bool
     items: int
-    apart: bool
+    separate_counters: bool
     policy: SortPolicy
 
 
 def group_plan(kind: KeyKind, n: int, argsort: bool, policy: SortPolicy) -> GroupPlan | None:
-    """The plan of lines of `n` elements, or None if they do not fit a work-group."""
+    """Choose the items for lines of `n` elements. Return None if a line does not fit a work-group."""
     if n <= min(policy.short, policy.work_group):
         return GroupPlan(kind, argsort, True, 1, False, policy)
     widest = max(kind.bits // 8, 2)
-    most = tile_items(widest, policy.items, policy)
+    max_items = tile_items(widest, policy.items, policy)
     needed = -(-n // policy.work_group)
-    if needed > most or n > 2**16:
+    if needed > max_items or n > 2**16:
         return None
-    items = min(most, 1 << (needed - 1).bit_length())
-    return GroupPlan(kind, argsort, False, items, fits_apart(widest * items, policy), policy)
+    items = min(max_items, 1 << (needed - 1).bit_length())
+    return GroupPlan(kind, argsort, False, items, fits_separate_counters(widest * items, policy), policy)

@@ -1,4 +1,4 @@
-"""Tuning of radix sort: the policy, and its measured values per kind of device."""
+"""Tuning of radix sorts: the policy, and its measured values per kind of device."""
 
 from __future__ import annotations
 
@@ -9,64 +9,63 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortPolicy:
-    """Shape of a radix sort.
+    """The tuning of radix sorts.
 
     Parameters
     ----------
     chunked : bool
-        Whether a work-item takes a contiguous chunk or a whole line (CPU), or a work-group takes tiles
-        of neighbouring elements (GPU).
+        Whether a work-item sorts a contiguous chunk or a whole line (CPU). Otherwise a work-group sorts tiles of
+        neighbouring elements (GPU).
     groups_per_unit : int
         Work-groups per compute unit (chunked only).
     chunk_bytes : int
-        A launch uses no more work-groups than gives each this many bytes.
+        Smallest number of bytes per work-group of a launch.
     inline_bytes : int
-        Launches that move fewer bytes run on the calling thread, where the device can.
+        Launches that move fewer bytes run on the calling thread, if the device allows it.
     line : int
-        Lines of up to this many elements are sorted by one work-item where there are several; single
-        ones of a sixteenth of that.
+        Largest number of elements of a line that one work-item sorts if there are several lines. A single line may
+        have a sixteenth of it.
     short : int
-        So few elements are sorted by counting, for each, those that come before it.
+        Largest number of elements that are sorted by counting the smaller elements for each element.
     cell_bits : int
-        A sort of keys counts them in 2 to this power parts of their range.
+        Log 2 of the number of cells into which a sort of keys divides their range.
     bucket : int
-        Keys that are sorted by one work-item after the first split.
+        Keys per bucket of the first split. One work-item sorts a bucket.
     most_buckets : int
-        Most buckets of one split.
+        Largest number of buckets of a split.
     known : int
-        So few different keys are counted by looking them up (chunked only); at most 256.
+        Largest number of distinct keys that are sorted by counting, at most 256 (chunked only).
     probe : int
-        Keys that tell how many different ones to expect (chunked only).
+        Keys in the sample that estimates the number of distinct keys (chunked only).
     most_lines : int
-        So many long lines are sorted one after the other; more at once, by their keys and then by lines (tiles only).
+        Largest number of long lines that are sorted separately. More lines are sorted at once, by their keys and then
+        by the numbers of lines (tiles only).
     selected, places, parted : int
-        Elements of a line from which on places of its order, so many at most, are found by counting its keys, not by
-        sorting it; and from which on it is partitioned that way.
+        Smallest number of elements for a selection by counting instead of a sort, the largest number of positions to
+        select, and the smallest number of elements for a partition by counting.
     few : int
-        Elements of those that are left then which are sorted sooner than they are counted again.
+        Largest number of candidates of a selection that are sorted instead of counted again.
     digit_bits : int
-        Bits of a key that a pass takes (chunked: of an argsort); work-groups have a work-item for
-        each value of a digit.
+        Bits of a key per pass (chunked: of an argsort). A work-group has at least one work-item per value of a digit.
     work_group : int
         Work-items per work-group (tiles only).
     items, pair_items, small_items : int
-        Elements of four bytes that a work-item takes: of keys, of keys with positions, and of either
-        in lines of fewer than `small` elements (tiles only).
+        Elements of four bytes per work-item, for keys, for keys with positions, and for both in lines of fewer than
+        `small` elements (tiles only).
     small : int
-        So many elements fill the device with large tiles.
+        Number of elements that fill the device with large tiles.
     lanes : int
-        Neighbouring work-items that look for equal digits together; a warp where there are warps.
+        Neighbouring work-items that match equal digits together: a warp if the device has warps.
     match : str
-        How they do so: ``'ptx'`` by an instruction, ``'local'`` by way of local memory.
+        The matching of digits: ``'ptx'`` by an instruction, ``'local'`` through local memory.
     look_back : str
-        How the work-groups of a pass see each other's counts: ``''`` for not at all, so that the keys
-        are read twice; ``'ptx'`` by relaxed loads and stores of the device; ``'volatile'`` for
-        devices in whose memory those are the same.
+        Memory accesses of a look-back: ``'ptx'`` for relaxed loads and stores at device scope, or ``'volatile'`` for
+        devices on which volatile accesses are equivalent. ``''``: no look-back, so that keys are read twice.
     apart : bool
-        Whether a tile's counters keep their place in local memory beside its keys, where both fit: keys
-        then go to their rank at once.
+        Whether the counters of a tile have local memory of their own if it fits. Then keys move to their rank in one
+        step.
     spins : int
-        Looks for another work-group's count before a work-group counts for itself.
+        Reads of a count of another work-group before a work-group counts itself.
     """
 
     chunked: bool
@@ -148,7 +147,7 @@ NVIDIA = replace(
     GPU, work_group=256, items=32, pair_items=20, small_items=16, small=1 << 22, match="ptx", look_back="ptx"
 )
 
-# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+# A policy so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = SortPolicy(
     chunked=True,
     groups_per_unit=3,

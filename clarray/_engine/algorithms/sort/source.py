@@ -1,4 +1,4 @@
-"""The sources of a radix sort."""
+"""Render the kernels of radix sorts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RESTRICT_LINES = ("__global const key_t *restrict xp", *_LINES[1:])
 
 
 def reference_source(kind: KeyKind, capabilities: Capabilities) -> Source:
-    """Render the sequential reference: the positions that sort lines."""
+    """Render the sequential reference, which computes the positions that sort lines."""
     words = kind.bits // 8
     complex_ = kind.kind == "c"
     fields = Fields(*_LINES, "__global long *yp", "__global long *scratch")
@@ -35,7 +35,7 @@ def reference_source(kind: KeyKind, capabilities: Capabilities) -> Source:
     return Source.of("radix_twin", text, fields)
 
 
-def pick_source(itemsize: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
+def gather_lines_source(itemsize: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the gather of elements of `itemsize` bytes along lines."""
     word = word_of_bytes(itemsize)
     fields = Fields(
@@ -51,7 +51,7 @@ def pick_source(itemsize: int, policy: ElementwisePolicy, capabilities: Capabili
 
 
 def rows_source(plan: RowPlan, capabilities: Capabilities) -> Source:
-    """Render the sort of lines by one work-item each."""
+    """Render the sort of lines, one work-item per line."""
     kind = plan.kind
     out = kind.type if plan.form == "keys" else "long"
     fields = Fields(*_RESTRICT_LINES, f"__global {out} *restrict yp", "__global elem_t *restrict scratch")
@@ -69,7 +69,7 @@ def rows_source(plan: RowPlan, capabilities: Capabilities) -> Source:
 
 
 def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict[str, Fields]]:
-    """Render the passes over a line in chunks: the program's text, and its kernels' arguments."""
+    """Render the passes over a line in chunks. Return the text of the program and the arguments of its kernels."""
     policy = plan.policy
     fields = _key_fields(plan.counter) if plan.form == "keys" else _element_fields(plan.counter)
     body = render(
@@ -87,45 +87,45 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
 
 
 def _key_fields(counter: str) -> dict[str, Fields]:
-    """Declare the arguments of the kernels that move keys: a source has values, or keys already (``_keys``)."""
-    place = ("__global const key_t *restrict xp", "const long xo")
-    digits = (*place, "const long n", "const ulong lowest", "const int shift")
+    """Declare the arguments of the kernels that move keys. They read values, or keys if the name ends in ``_keys``."""
+    source_line = ("__global const key_t *restrict xp", "const long xo")
+    digits = (*source_line, "const long n", "const ulong lowest", "const int shift")
     counts = f"__global {counter} *restrict counts"
     tables = ("__global const uchar *restrict slot_of", "__global const key_t *restrict known")
     buckets = ("__global const ushort *restrict bucket_of", "__global const long *restrict places")
-    found = {
-        "radix_range": Fields(*place, "const long n", "__global ulong *restrict found"),
+    kernels = {
+        "radix_range": Fields(*source_line, "const long n", "__global ulong *restrict found"),
         "radix_count": Fields(*digits, "const long cells", counts),
-        "radix_probe": Fields(*place, "const long step", "const int count", "__global key_t *restrict found"),
+        "radix_probe": Fields(*source_line, "const long step", "const int count", "__global key_t *restrict found"),
         "radix_known": Fields(*digits, "const long cells", *tables, counts),
         "radix_split": Fields(*digits, "const long buckets", *buckets, "__global key_t *restrict y"),
     }
-    found |= {f"{name}_keys": fields for name, fields in found.items()}
+    kernels |= {f"{name}_keys": fields for name, fields in kernels.items()}
     tables = ("__global const long *restrict ends", "__global const ulong *restrict values")
     result = ("__global key_t *restrict y", "const long yo")
-    found["radix_fill"] = Fields(*tables, *numbers("long", ["cells", "n"]), *result)
+    kernels["radix_fill"] = Fields(*tables, *numbers("long", ["cells", "n"]), *result)
     buffers = ("__global const long *restrict spans", "__global key_t *xs", "__global key_t *ys")
-    found["radix_bucket"] = Fields(*buffers, "const long yo")
-    return found
+    kernels["radix_bucket"] = Fields(*buffers, "const long yo")
+    return kernels
 
 
 def _element_fields(counter: str) -> dict[str, Fields]:
-    """Declare the arguments of the kernels that move elements: f enters with keys, l leaves with positions."""
+    """Declare the arguments of the kernels that move elements. Pass f reads keys, and pass l writes positions."""
     line = ("__global const key_t *restrict xp", "const long xo", "const long n")
-    found = {"radix_range": Fields(*line, "__global ulong *restrict found")}
+    kernels = {"radix_range": Fields(*line, "__global ulong *restrict found")}
     for suffix in ("fl", "f", "m", "l"):
         item = "key_t" if "f" in suffix else "elem_t"
         line = (f"__global const {item} *restrict xp", "const long xo", "const long n")
         digit = (*line, "const ulong lowest", "const int shift")
         if suffix in ("f", "m"):
-            found[f"radix_tally_{suffix}"] = Fields(*digit, f"__global {counter} *restrict counts")
+            kernels[f"radix_tally_{suffix}"] = Fields(*digit, f"__global {counter} *restrict counts")
         result = f"__global {'long' if 'l' in suffix else 'elem_t'} *restrict y"
-        found[f"radix_move_{suffix}"] = Fields(*digit, f"__global const {counter} *restrict counts", result)
-    return found
+        kernels[f"radix_move_{suffix}"] = Fields(*digit, f"__global const {counter} *restrict counts", result)
+    return kernels
 
 
 def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[str, Fields]]:
-    """Render the passes of work-groups over a line: the program's text, and its kernels' arguments."""
+    """Render the passes over a line in tiles. Return the text of the program and the arguments of its kernels."""
     variants = ["fl"] if plan.passes == 1 else ["f", "m", "l"] if plan.passes > 2 else ["f", "l"]
     pairs = bool(plan.position)
     widest = max(plan.kind.bits // 8, 8 if plan.position == "ulong" else 4 if pairs else 1)
@@ -137,11 +137,11 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
         passes=plan.passes,
         pairs=pairs,
         position=plan.position,
-        given=plan.given,
+        given=plan.has_order,
         state=plan.state,
         items=plan.items,
         widest=widest,
-        apart=plan.apart,
+        apart=plan.separate_counters,
         variants=variants,
         params={name: each.declared for name, each in fields.items()},
     )
@@ -149,23 +149,24 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
 
 
 def _tile_fields(plan: TilePlan, variants: Sequence[str]) -> dict[str, Fields]:
-    """Declare the arguments of the kernels of work-groups."""
+    """Declare the arguments of the kernels that sort tiles."""
     state = f"__global {plan.state} *restrict"
-    place = ("__global const key_t *restrict xp", "const long xo")
-    counted = (f"{state} found", f"{state} starts", "__global uint *restrict tickets")
-    found = {"radix_starts": Fields(*counted, *numbers("int", ["rounds", "parts"]))}
+    source_line = ("__global const key_t *restrict xp", "const long xo")
+    counters = (f"{state} found", f"{state} starts", "__global uint *restrict tickets")
+    kernels = {"radix_starts": Fields(*counters, *numbers("int", ["rounds", "parts"]))}
     if plan.policy.look_back:
-        found["radix_digits"] = Fields(*place, "const long n", f"{state} found", f"{state} states", "const long words")
+        buffers = (f"{state} found", f"{state} states")
+        kernels["radix_digits"] = Fields(*source_line, "const long n", *buffers, "const long words")
     else:
         table = (f"{state} table", "const long all")
         for suffix in ("f", "m") if plan.passes > 1 else ("f",):
-            found[f"radix_tally_{suffix}"] = Fields(*place, "const long n", "const int shift", *table)
-        found["radix_rows"] = Fields(*table, f"{state} found")
+            kernels[f"radix_tally_{suffix}"] = Fields(*source_line, "const long n", "const int shift", *table)
+        kernels["radix_rows"] = Fields(*table, f"{state} found")
     for variant in variants:
-        position = plan.position if "f" not in variant else "long" if plan.given else ""
+        position = plan.position if "f" not in variant else "long" if plan.has_order else ""
         to = f"__global {'long' if 'l' in variant else plan.position} *restrict to"
-        found[f"radix_pass_{variant}"] = Fields(
-            *place,
+        kernels[f"radix_pass_{variant}"] = Fields(
+            *source_line,
             "__global key_t *restrict y",
             "const long n",
             "const int shift",
@@ -177,11 +178,11 @@ def _tile_fields(plan: TilePlan, variants: Sequence[str]) -> dict[str, Fields]:
             *([f"__global const {position} *restrict from"] if plan.position and position else []),
             *([to] if plan.position else []),
         )
-    return found
+    return kernels
 
 
 def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
-    """Render the sort of lines by one work-group each, or fewer."""
+    """Render the sort of lines that fit a work-group."""
     kind = plan.kind
     out = "long" if plan.argsort else kind.type
     fields = Fields(*_RESTRICT_LINES, ("out", [f"__global {out} *restrict {'y' if plan.short else 'yp'}"]))
@@ -194,7 +195,7 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
         short=plan.short,
         items=plan.items,
         widest=max(kind.bits // 8, 2),
-        apart=plan.apart,
+        apart=plan.separate_counters,
         out=out,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
@@ -202,7 +203,7 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
 
 
 def part_source(kind: KeyKind, part: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
-    """Render the gather of one word of complex numbers' order: 0 imaginary part, 1 real part, 2 class."""
+    """Render the gather of one word of the keys of complex numbers: 0 imaginary part, 1 real part, 2 class."""
     fields = Fields(
         "__global const key_t *restrict x",
         "const long xo",
@@ -216,7 +217,7 @@ def part_source(kind: KeyKind, part: int, policy: ElementwisePolicy, capabilitie
 
 
 def line_numbers_source(out: str, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
-    """Render the line of each position (``'uint'``), or the position along it (``'long'``)."""
+    """Render the line of each position (``'uint'``), or the position along the line (``'long'``)."""
     buffers = ("__global const long *restrict at", f"__global {out} *restrict y")
     fields = Fields(*buffers, *numbers("long", ["total", "n"]))
     body = render("sort/line_numbers", out=out, policy=policy, params=fields.declared)
