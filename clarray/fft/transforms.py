@@ -407,7 +407,7 @@ def _kernels_pay(device: Device, name: str, a: Any, extents: Any, axes: Any) -> 
             lengths = [operator.index(extents)]
         else:
             lengths = [2 * shape[axes] - 2 if kind == "back" else shape[axes]]
-        return launchers.fft.pay(device, kind, lengths, math.prod(shape), wide)
+        return launchers.fft.is_profitable(device, kind, lengths, math.prod(shape), wide)
     except (IndexError, TypeError):
         return False  # NumPy raises its error
 

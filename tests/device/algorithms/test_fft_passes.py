@@ -15,7 +15,7 @@ from clarray._core.device_array import wrap
 from clarray._engine.algorithms.fft import launch_tables
 from clarray._engine.algorithms.fft import plan as plans
 from clarray._engine.algorithms.fft.launch import transform
-from clarray._engine.algorithms.fft.policy import Least
+from clarray._engine.algorithms.fft.policy import MinimumSizes
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
 
@@ -235,7 +235,7 @@ def test_the_same_bits_in_every_thread_and_at_every_call() -> None:
 
 
 def test_few_tables_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch_tables, "_KEPT_BYTES", 1024)
+    monkeypatch.setattr(launch_tables, "_CACHE_BYTES", 1024)
     device = current_device()
     device.attached.pop(launch_tables._NAME, None)  # known ones are given out, and none dropped for them
     for n in (64, 256, 64):
@@ -248,14 +248,14 @@ def test_few_tables_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_public_functions_take_the_kernels() -> None:
     """Where they are quicker than the host, and wherever the host would have to copy."""
     x = host((512, 600), "F")
-    with policy_changed("fft", least=Least()), clarray.config(host_library="raise"):
+    with policy_changed("fft", least=MinimumSizes()), clarray.config(host_library="raise"):
         a = clarray.array(x)
         np.testing.assert_allclose(clarray.fft.fft2(a), np.fft.fft2(x), atol=1e-5 * 600)
         np.testing.assert_allclose(clarray.fft.irfft(a, axis=0), np.fft.irfft(x, axis=0), atol=1e-6)
         np.testing.assert_allclose(clarray.fft.rfftn(a.real), np.fft.rfftn(x.real), atol=1e-5 * 600)
         np.testing.assert_allclose(clarray.fft.hfft(a[0], 1000), np.fft.hfft(x[0], 1000), atol=1e-3)
     if current_device().capabilities.host_memory:
-        assert kernel_cache_of(current_device()).policies.fft.least > Least()
+        assert kernel_cache_of(current_device()).policies.fft.least > MinimumSizes()
         with clarray.profile() as p:
             clarray.fft.fft(clarray.ones(64, np.complex64))
         assert p.host_calls == 1
@@ -267,17 +267,17 @@ def test_plans_divide_what_they_can() -> None:
         with policy_in_force(name):
             policy = kernel_cache_of(current_device()).policies.fft
         for n in (1, 2, 17 * 16, 1000, 3**9, 2**24, 19 * 19 * 19, 2**31, 97 * 31 * 2):
-            if not plans.direct(n, policy, 4):
-                assert max(plans.prime_factors(n)) > min(policy.prime, plans.most_points(policy, 4) // policy.lines)
+            if not plans.is_direct(n, policy, 4):
+                assert max(plans.prime_factors(n)) > min(policy.prime, plans.max_points(policy, 4) // policy.lines)
                 continue
             passes = plans.passes(n, 1, 1, policy, 4)
             assert np.prod([each.points for each in passes], dtype=object) == n
             assert passes[-1].m == 1
             for each in passes:
-                assert each.points <= plans.most_points(policy, 4)
+                assert each.points <= plans.max_points(policy, 4)
                 for joined in (False, True):
                     assert np.prod(plans.radices(each.points, policy.radix, joined)) == each.points
         for n in (23, 101, 1048573):
-            size = plans.convolved(n, policy, 4)
+            size = plans.convolution_length(n, policy, 4)
             assert size >= 2 * n - 1
-            assert plans.direct(size, policy, 4)
+            assert plans.is_direct(size, policy, 4)

@@ -338,7 +338,7 @@ def test_arrays_are_not_read_beside_what_lies_far_apart(monkeypatch: pytest.Monk
     monkeypatch.setattr(setting, "on", False)
     x, w = host((2, 64)), host((64,), "f")
     a, b = clarray.array(x), clarray.array(w)
-    with policy_changed("fft", beside=64):
+    with policy_changed("fft", epilogue_inputs_below=64):
         apart = launched(lambda: clarray.fft.fft(a).evaluate() * b)
         assert launched(lambda: clarray.fft.fft(a) * b) == apart
         assert launched(lambda: clarray.fft.fft(a) * 2) == apart - 1

@@ -1,7 +1,7 @@
-"""The launch of one pass of a Fourier transform, and of the last one with what is done to its values.
+"""Launch single passes of Fourier transforms. The last pass may have an epilogue.
 
-What a pass is told follows from its place in the transform, which `OnePass` holds for as long as the pass is pending,
-and from how its operands lie.
+The arguments of a pass follow from its position in the transform, which a `TransformPass` holds while the pass is
+pending, and from the strides of its operands.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.fft import plan as plans
-from clarray._engine.algorithms.fft.launch_tables import Section, tables_for
-from clarray._engine.algorithms.fft.plan import COMPLEX, HALF, PAIRS, PARTED, SWAP, TABLE, Ending, Pass, PassPlan
+from clarray._engine.algorithms.fft.launch_tables import ChirpTable, tables_for
+from clarray._engine.algorithms.fft.plan import COMPLEX, HALF, PAIRS, PARTED, SWAP, TABLE, EpiloguePlan, Pass, PassPlan
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.fft.source import pass_source
 from clarray._engine.expr.layout import furthest, index_type, merge
@@ -27,25 +27,25 @@ from clarray._engine.runtime import Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Core:
-    """A complex transform of `n` values, and how it loads and stores.
+class ComplexTransform:
+    """A complex transform of `n` values, with its loads and stores.
 
     Parameters
     ----------
     have, bound : int
-        Values that there are along the axis, and that the transform takes: zeros follow either.
+        Values of the operand along the axis, and values that the transform loads. Both are padded with zeros.
     whole : int
-        Of HERMITIAN and HALF: the position that is opposite to zero.
+        For HERMITIAN and HALF: the position whose value is the conjugate of the value at 0.
     before, after : tuple of str
-        Steps.
+        Steps between loading and transforming, and between transforming and storing.
     order : int
-        Of the roots that make a half spectrum of pairs, or pairs of it; 0 for none.
-    chirp_before, chirp_after : Section or None
-        What a TABLE step multiplies with.
+        Order of the roots that convert between pairs and half a spectrum. 0: no conversion.
+    chirp_before, chirp_after : ChirpTable or None
+        Factors of a TABLE step.
     stored : int
-        Values that are stored, of those transformed.
+        Number of transformed values that are stored.
     extent : int
-        Of the result along the axis.
+        Extent of the result along the axis.
     scale : float
     """
 
@@ -60,40 +60,40 @@ class Core:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     order: int = 0
-    chirp_before: Section | None = None
-    chirp_after: Section | None = None
+    chirp_before: ChirpTable | None = None
+    chirp_after: ChirpTable | None = None
     scale: float = 1.0
 
 
 class Lines(NamedTuple):
-    """How many lines there are before the axis, and after it."""
+    """The number of positions along the axes before and after the transformed axis, in memory order."""
 
     outer: int
     inner: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnePass:
-    """A pass and its place in a transform: all that it is specialised on, but for what it reads and what follows.
+class TransformPass:
+    """A pass and its position in a transform: the specialization without the operand and the epilogue.
 
     Parameters
     ----------
-    core : Core
+    core : ComplexTransform
     step : Pass
     lines : Lines
     axis : int
-        Of the operand: the one its lines lie along.
+        The axis of the operand along its lines.
     order : tuple of int
-        In which the operand's axes are gone through.
+        The axes of the operand, outermost loop first.
     out_order : tuple of int
-        In which those of the result lie in memory.
+        The axes of the result in memory order, outermost first.
     work : dtype
-        Of the parts.
+        The dtype of real and imaginary parts.
     policy : FftPolicy
-        By which the transform was divided into passes.
+        The policy that divided the transform into passes.
     """
 
-    core: Core
+    core: ComplexTransform
     step: Pass
     lines: Lines
     axis: int
@@ -107,69 +107,81 @@ class OnePass:
         return self.lines.outer * self.step.m * self.step.s
 
 
-class _Followed(NamedTuple):
-    """What follows a pass: the operands, their loops over the result, and the extents and strides of these by name."""
+class _EpilogueOperands(NamedTuple):
+    """The operands of an epilogue, their accesses, and the extents and strides of their loops by name."""
 
-    ending: Ending | None
+    plan: EpiloguePlan | None
     operands: Operands
     sizes: dict[str, Any]
     furthest: int
     key: tuple[Any, ...]
 
 
-def pass_launch(cache: KernelCache, here: OnePass, value: Node, finish: TransformEpilogue | None, out: Node) -> Launch:
-    """The launch of a pass.
+def pass_launch(
+    cache: KernelCache, transform_pass: TransformPass, value: Node, epilogue: TransformEpilogue | None, out: Node
+) -> Launch:
+    """Return the launch of a pass.
 
     Parameters
     ----------
     value : Node
-        What it reads; a pending one is computed while it is loaded.
-    finish : TransformEpilogue or None
-        What is done to its values before they are stored.
+        The operand. A pending node is computed while it is loaded.
+    epilogue : TransformEpilogue or None
+        The operations on transformed values before they are stored.
     out : Node
-        Where they are stored: a leaf without gaps.
+        A contiguous leaf, in any memory order of its axes.
     """
-    core, step, policy = here.core, here.step, here.policy
+    core, step, policy = transform_pass.core, transform_pass.step, transform_pass.policy
     operands = collect_operands(value)
     strides = operands.strides(len(value.shape))
     lines = [
-        (value.shape[k], tuple(s[k] for s in strides)) for k in here.order if k != here.axis and value.shape[k] > 1
+        (value.shape[k], tuple(s[k] for s in strides))
+        for k in transform_pass.order
+        if k != transform_pass.axis and value.shape[k] > 1
     ]
     kept = merge(lines)
-    followed = _followed(here, finish, out)
-    most = max(furthest(value.shape, strides, 2 * max(here.units * step.points, out.size)), followed.furthest)
-    plan = _plan(here, value, operands, len(kept), followed.ending, index_type(most, policy.chunked))
-    key = ("fft", value.sig, operands.pattern, plan, followed.key)
-    kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, finish, cache.capabilities)
+    others = _epilogue_operands(transform_pass, epilogue, out)
+    values_moved = 2 * max(transform_pass.units * step.points, out.size)
+    last_position = max(furthest(value.shape, strides, values_moved), others.furthest)
+    plan = _plan(transform_pass, value, operands, len(kept), others.plan, index_type(last_position, policy.chunked))
+    key = ("fft", value.sig, operands.pattern, plan, others.key)
+    kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, epilogue, cache.capabilities)
     tables = tables_for(cache.device, plan, step.m, core.order, (core.chirp_before, core.chirp_after))
-    cache.persistent[id(tables.memory.buffer)] = tables.memory  # so that captures know it
-    nbytes = operands.nbytes + followed.operands.nbytes + out.size * out.dtype.itemsize
-    groups, keep = _groups(cache, here, plan.lanes, nbytes)
-    values: dict[str, Any] = {"tables": tables.memory.buffer, "scale": core.scale, **tables.places, **followed.sizes}
-    if keep is not None:
-        values["scratch"] = keep.buffer
-    inner = here.lines.inner
+    cache.persistent[id(tables.memory.buffer)] = tables.memory  # so that captured calls may use it
+    nbytes = operands.nbytes + others.operands.nbytes + out.size * out.dtype.itemsize
+    groups, scratch = _groups(cache, transform_pass, plan.lanes, nbytes)
+    values: dict[str, Any] = {"tables": tables.memory.buffer, "scale": core.scale, **tables.offsets, **others.sizes}
+    if scratch is not None:
+        values["scratch"] = scratch.buffer
+    inner = transform_pass.lines.inner
     values["stride"] = inner * core.extent if step.m == 1 else step.points * step.m * step.s
-    values |= {"units": here.units, "m": step.m, "s": step.s, "inner": inner, "limit": core.stored * inner}
+    values |= {"units": transform_pass.units, "m": step.m, "s": step.s, "inner": inner, "limit": core.stored * inner}
     values |= {"have": core.have, "bound": core.bound, "whole": core.whole, "k": [n for n, _ in reversed(kept)]}
-    for number, (name, each) in enumerate(zip(operands.names, strides, strict=True)):
-        values[f"{name}s0"] = each[here.axis]
+    for number, (name, operand_strides) in enumerate(zip(operands.names, strides, strict=True)):
+        values[f"{name}s0"] = operand_strides[transform_pass.axis]
         values[f"{name}k"] = [steps[number] for _, steps in reversed(kept)]
     args = kernel.arguments(
-        inputs=operands.arguments(), more=followed.operands.arguments(), **leaf_arguments(y=out), **values
+        inputs=operands.arguments(), more=others.operands.arguments(), **leaf_arguments(y=out), **values
     )
     inline = policy.chunked and COSTLY * nbytes <= cache.policies.elementwise.inline_bytes
-    return Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes, (keep, tables.memory))
+    return Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes, (scratch, tables.memory))
 
 
-def _plan(here: OnePass, value: Node, operands: Operands, rank: int, ending: Ending | None, index: str) -> PassPlan:
-    core, step, policy = here.core, here.step, here.policy
+def _plan(
+    transform_pass: TransformPass,
+    value: Node,
+    operands: Operands,
+    rank: int,
+    epilogue: EpiloguePlan | None,
+    index: str,
+) -> PassPlan:
+    core, step, policy = transform_pass.core, transform_pass.step, transform_pass.policy
     radices = plans.radices(step.points, policy.radix, joined=not policy.chunked)
     padded = core.have < (2 * core.bound if core.load == PAIRS else core.whole + 1 if core.load == HALF else core.bound)
-    whole = not padded and core.load == COMPLEX and set(core.before) <= {SWAP}
+    copied = not padded and core.load == COMPLEX and set(core.before) <= {SWAP}
     return PassPlan(
         radices=radices,
-        work=here.work,
+        work=transform_pass.work,
         accesses=operands.kinds("strided"),
         rank=rank,
         real=value.dtype.kind != "c",
@@ -181,47 +193,50 @@ def _plan(here: OnePass, value: Node, operands: Operands, rank: int, ending: End
         padded=padded,
         bounded=TABLE in core.before,
         cropped=core.store != HALF and core.stored < core.n and step.m == 1,
-        plain=whole and value.memory is not None and value.dtype.kind == "c",
+        plain=copied and value.memory is not None and value.dtype.kind == "c",
         across=step.m > 1 or step.s > 1,
         out_across=step.s > 1,
-        lanes=plans.lanes(policy, step.points, radices[0], here.work.itemsize, here.units),
+        lanes=plans.lanes(policy, step.points, radices[0], transform_pass.work.itemsize, transform_pass.units),
         index=index,
         policy=policy,
-        ending=ending,
+        epilogue=epilogue,
     )
 
 
-def _groups(cache: KernelCache, here: OnePass, lanes: int, nbytes: int) -> tuple[int, Memory | None]:
-    """How many work-groups there are, and the memory that they work in, if that is not local."""
-    groups = -(-here.units // lanes)
-    if not here.policy.chunked:
+def _groups(cache: KernelCache, transform_pass: TransformPass, lanes: int, nbytes: int) -> tuple[int, Memory | None]:
+    """Return the number of work-groups, and their scratch memory if they do not use local memory."""
+    groups, policy = -(-transform_pass.units // lanes), transform_pass.policy
+    if not policy.chunked:
         return groups, None
-    groups = max(1, min(groups, cache.units * here.policy.groups_per_unit, nbytes // (1 << 15)))
-    return groups, cache.device.allocate(groups * 4 * here.step.points * lanes * here.work.itemsize)
+    groups = max(1, min(groups, cache.units * policy.groups_per_unit, nbytes // (1 << 15)))
+    values = groups * 4 * transform_pass.step.points * lanes
+    return groups, cache.device.allocate(values * transform_pass.work.itemsize)
 
 
-def _followed(here: OnePass, finish: TransformEpilogue | None, out: Node) -> _Followed:
-    if finish is None or finish.root is finish.transformed:
-        return _Followed(None, Operands(()), {}, 0, ())
-    operands = Operands(finish.others)
-    placed = operands.strides(len(out.shape))
-    classes = iter([_ending_access(node, s, out) for node, s in zip(operands.non_constants, placed, strict=True)])
+def _epilogue_operands(
+    transform_pass: TransformPass, epilogue: TransformEpilogue | None, out: Node
+) -> _EpilogueOperands:
+    if epilogue is None or epilogue.root is epilogue.transformed:
+        return _EpilogueOperands(None, Operands(()), {}, 0, ())
+    operands = Operands(epilogue.others)
+    strides = operands.strides(len(out.shape))
+    classes = iter([_epilogue_access(node, s, out) for node, s in zip(operands.non_constants, strides, strict=True)])
     accesses = tuple(["const" if n.op is CONST else next(classes) for n in operands.nodes])
-    kinds = [each for each in accesses if each != "const"]
-    moved = [s for s, kind in zip(placed, kinds, strict=True) if kind in ("strided", "index")]
+    kinds = [access for access in accesses if access != "const"]
+    moved = [s for s, kind in zip(strides, kinds, strict=True) if kind in ("strided", "index")]
     names = [f"e{number}" for number, kind in enumerate(accesses) if kind in ("strided", "index")]
-    kept = (
-        merge([(out.shape[k], tuple(s[k] for s in moved)) for k in here.out_order if out.shape[k] > 1]) if moved else []
-    )
+    axes = [k for k in transform_pass.out_order if out.shape[k] > 1]
+    kept = merge([(out.shape[k], tuple(s[k] for s in moved)) for k in axes]) if moved else []
     sizes: dict[str, Any] = {"g": [extent for extent, _ in reversed(kept)]}
     for number, name in enumerate(names):
         sizes[f"{name}g"] = [steps[number] for _, steps in reversed(kept)]
-    key = (finish.root.sig, Operands(finish.root.inputs).pattern)
-    return _Followed(Ending(accesses, len(kept)), operands, sizes, furthest(out.shape, placed), key)
+    key = (epilogue.root.sig, Operands(epilogue.root.inputs).pattern)
+    plan = EpiloguePlan(accesses, len(kept))
+    return _EpilogueOperands(plan, operands, sizes, furthest(out.shape, strides), key)
 
 
-def _ending_access(node: Node, strides: Shape, out: Node) -> str:
-    """How an operand is read beside a result: where that is stored, at one place, or where its own strides say."""
+def _epilogue_access(node: Node, strides: Shape, out: Node) -> str:
+    """Return the access class of an operand of an epilogue."""
     if node.op is INDEX:
         return "index"
     if not any(strides):

@@ -1,4 +1,4 @@
-"""The source of a pass of a Fourier transform."""
+"""Render the kernels of the passes of Fourier transforms."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 
 from clarray._engine.algorithms.fft.plan import (
     COMPLEX,
-    PLACES,
     SCALE,
     SWAP,
-    Ending,
+    TABLE_ARGUMENTS,
+    EpiloguePlan,
     PassPlan,
     bank_shift,
     computed_roots,
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _NUMBERS = ("units", "m", "s", "have", "bound", "whole", "inner", "stride", "limit")
 
 
-class _EndingCode:
-    """What is done to a value as it is stored: a C function of it and of the operands beside the result."""
+class _EpilogueCode:
+    """An epilogue as a C function of a transformed value and the operands of the epilogue."""
 
-    def __init__(self, plan: Ending, finish: TransformEpilogue, dialect: Dialect) -> None:
-        self.inputs = inputs = Inputs(finish.others, plan.accesses, dialect, base=True, prefix="e")
-        transformed, root = finish.transformed, finish.root
-        self.operands = [replace(o, step="0") for o in inputs.operands]  # each is moved to its element
+    def __init__(self, plan: EpiloguePlan, epilogue: TransformEpilogue, dialect: Dialect) -> None:
+        self.inputs = inputs = Inputs(epilogue.others, plan.accesses, dialect, base=True, prefix="e")
+        transformed, root = epilogue.transformed, epilogue.root
+        self.operands = [replace(o, step="0") for o in inputs.operands]  # their bases are moved to each element
         self.moved = [o.name for o in self.operands if o.access in ("strided", "index")]
         self.rank = plan.rank
         inputs.slots[id(transformed)] = "result"
@@ -49,9 +49,9 @@ class _EndingCode:
 
 
 def pass_source(
-    plan: PassPlan, value: Node, nodes: Sequence[Node], finish: TransformEpilogue | None, capabilities: Capabilities
+    plan: PassPlan, value: Node, nodes: Sequence[Node], epilogue: TransformEpilogue | None, capabilities: Capabilities
 ) -> Source:
-    """Render a pass that loads `value` from its distinct inputs `nodes`, and does to its values what `finish` says."""
+    """Render a pass that loads `value` from its distinct inputs `nodes` and applies the epilogue."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     wide = np.result_type(plan.work, np.complex64)
@@ -59,18 +59,20 @@ def pass_source(
     scalar = "float" if plan.work.itemsize == 4 else "double"
     chunked = plan.policy.chunked
     real_out = plan.store in ("real", "pairs")
-    ending = _EndingCode(plan.ending, finish, dialect) if plan.ending is not None and finish is not None else None
+    code = None
+    if plan.epilogue is not None and epilogue is not None:
+        code = _EpilogueCode(plan.epilogue, epilogue, dialect)
     stored = f"{scalar}{'' if real_out else 2}"
-    more = ending.inputs if ending is not None else None
+    more = code.inputs if code is not None else None
     fields = Fields(
         ("inputs", inputs.params),
         ("more", more.params if more is not None else []),
-        f"__global {ending.out.storage if ending is not None else stored} *yp",
+        f"__global {code.out.storage if code is not None else stored} *yp",
         "const long yo",
         f"__global const {scalar}2 *tables",
         *([f"__global {scalar}{plan.lanes if plan.lanes > 1 else ''} *scratch"] if chunked else []),
-        *_loop_fields(plan, inputs, ending),
-        *numbers("int", PLACES),
+        *_loop_fields(plan, inputs, code),
+        *numbers("int", TABLE_ARGUMENTS),
         f"const {scalar} scale",
     )
     names = ("re", "im") if chunked else ("re[c]", "im[c]")
@@ -89,10 +91,10 @@ def pass_source(
         butterflies={r: Butterfly(r, *names, scalar).text for r in set(plan.radices)},
         prime_tables=[prime_table(r, scalar) for r in sorted(set(plan.radices)) if r > LOOPED],
         inputs=inputs,
-        operands=[*inputs.operands, *(ending.operands if ending is not None else ())],
+        operands=[*inputs.operands, *(code.operands if code is not None else ())],
         prepare=[*inputs.prepare, *(more.prepare if more is not None else ())],
         value=call,
-        ending=ending,
+        ending=code,
         stored_type=stored,
         params=fields.declared,
         rank=plan.rank,
@@ -110,37 +112,48 @@ def pass_source(
         plain=plan.plain,
         across=plan.across,
         out_across=plan.out_across,
-        simple_store=ending is None and plan.store == COMPLEX and not plan.cropped and set(plan.after) <= {SWAP, SCALE},
+        simple_store=code is None and plan.store == COMPLEX and not plan.cropped and set(plan.after) <= {SWAP, SCALE},
     )
     return Source.of("fft", source(body, dialect, capabilities.function_attribute), fields)
 
 
-def _loop_fields(plan: PassPlan, inputs: Inputs, ending: _EndingCode | None) -> list[str | Group]:
-    """Declare positions, the extents of the loops, and the strides of each operand, and of those beside the result."""
+def _loop_fields(plan: PassPlan, inputs: Inputs, epilogue: _EpilogueCode | None) -> list[str | Group]:
+    """Declare positions, the extents of the loops, and the strides of the operands of the pass and its epilogue."""
     index = plan.index
     parts: list[str | Group] = [*numbers(index, _NUMBERS), axes(index, "k", plan.rank)]
     for o in inputs.operands:
         parts += [f"const {index} {o.step}", axes(index, f"{o.name}k", plan.rank)]
-    if ending is not None:
-        parts.append(axes(index, "g", ending.rank))
-        parts += [axes(index, f"{name}g", ending.rank) for name in ending.moved]
+    if epilogue is not None:
+        parts.append(axes(index, "g", epilogue.rank))
+        parts += [axes(index, f"{name}g", epilogue.rank) for name in epilogue.moved]
     return parts
 
 
 class _Stage(NamedTuple):
-    """Butterflies of a pass: their radix, what was done before them, for how many positions, and their roots' place."""
+    """The butterflies of a stage of a pass.
+
+    Parameters
+    ----------
+    radix : int
+    stride : int
+        The product of the radices of earlier stages.
+    positions : int
+        The product of the radices of later stages.
+    roots_at : int
+        Offset of the roots of the stage in the tables.
+    """
 
     radix: int
-    before: int
-    turns: int
+    stride: int
+    positions: int
     roots_at: int
 
 
 def _stages(radices: tuple[int, ...]) -> list[_Stage]:
-    found: list[_Stage] = []
+    stages: list[_Stage] = []
     roots_at = 0
     for k, radix in enumerate(radices):
-        turns = prod(radices[k + 1 :])
-        found.append(_Stage(radix, prod(radices[:k]), turns, roots_at))
-        roots_at += (radix - 1) * turns
-    return found
+        positions = prod(radices[k + 1 :])
+        stages.append(_Stage(radix, prod(radices[:k]), positions, roots_at))
+        roots_at += (radix - 1) * positions
+    return stages

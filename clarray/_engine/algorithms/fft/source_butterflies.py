@@ -1,7 +1,7 @@
-"""The transform of a few values as straight C, and of a prime number of values as a loop.
+"""Render butterflies: transforms of a few values as unrolled C, and of large primes as loops.
 
-Products are added by ``fma``: where the compiler chose which of them to fuse, it chose by what is done to the result,
-so that a last pass had other bits with one expression than with another.
+Products are added by explicit ``fma``. A compiler would choose the products to fuse depending on the epilogue, so the
+same transform would have different bits with different epilogues.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._engine.algorithms.fft.roots import unit_roots
 
-LOOPED = 16  # primes above it
+LOOPED = 16  # larger primes are rendered as loops
 Value = tuple[str, str]
 
 
@@ -21,7 +21,7 @@ class Butterfly:
     ----------
     radix : int
     real, imaginary : str
-        Names of the arrays of parts, which may be vectors.
+        Names of the arrays of real and imaginary parts, which may have vectors.
     scalar : str
         ``'float'`` or ``'double'``.
     """
@@ -33,8 +33,8 @@ class Butterfly:
         if radix > LOOPED:
             self.text = _looped(radix, real, imaginary)
             return
-        found = self._dft([(f"{real}[{k}]", f"{imaginary}[{k}]") for k in range(radix)])
-        for k, (re, im) in enumerate(found):
+        outputs = self._dft([(f"{real}[{k}]", f"{imaginary}[{k}]") for k in range(radix)])
+        for k, (re, im) in enumerate(outputs):
             self._lines.append(f"{real}[{k}] = {re}; {imaginary}[{k}] = {im};")
         self.text = "{\n" + "\n".join(self._lines) + "\n}"
 
@@ -58,13 +58,13 @@ class Butterfly:
             return self._prime(x)
         inner = n // outer
         columns = [self._dft(x[k::inner]) for k in range(inner)]
-        found: list[Value] = [("", "")] * n
+        outputs: list[Value] = [("", "")] * n
         for j in range(outer):
-            found[j::outer] = self._dft([self._turned(columns[k][j], j * k, n) for k in range(inner)])
-        return found
+            outputs[j::outer] = self._dft([self._times_root(columns[k][j], j * k, n) for k in range(inner)])
+        return outputs
 
-    def _turned(self, value: Value, power: int, n: int) -> Value:
-        """The value times a root of unity."""
+    def _times_root(self, value: Value, power: int, n: int) -> Value:
+        """Multiply a value by a power of the n-th root of unity."""
         re, im = value
         quarter = 4 * power % (4 * n)
         if power % n == 0:
@@ -86,28 +86,31 @@ class Butterfly:
         return f"(T)({value!r}{'f' if self._scalar == 'float' else ''})"
 
     def _sum(self, products: list[Value], total: str = "") -> str:
-        """Products added up, one after the other."""
-        for one, other in products:
-            total = f"fma({one}, {other}, {total})" if total else f"{one} * {other}"
+        """Add products in order."""
+        for a, b in products:
+            total = f"fma({a}, {b}, {total})" if total else f"{a} * {b}"
         return self._new(total)
 
     def _prime(self, x: list[Value]) -> list[Value]:
-        """Sums and differences of values that lie opposite each other halve the multiplications."""
+        """Transform a prime number of values. Sums and differences of x[k] and x[n - k] halve the multiplications."""
         n = len(x)
         half = n // 2
         sums = [self._pair(f"{x[k][0]} + {x[n - k][0]}", f"{x[k][1]} + {x[n - k][1]}") for k in range(1, half + 1)]
-        gaps = [self._pair(f"{x[k][0]} - {x[n - k][0]}", f"{x[k][1]} - {x[n - k][1]}") for k in range(1, half + 1)]
-        found = [("", "")] * n
-        found[0] = self._pair(*(f"{x[0][part]} + {' + '.join(s[part] for s in sums)}" for part in (0, 1)))
+        differences = [
+            self._pair(f"{x[k][0]} - {x[n - k][0]}", f"{x[k][1]} - {x[n - k][1]}") for k in range(1, half + 1)
+        ]
+        outputs = [("", "")] * n
+        outputs[0] = self._pair(*(f"{x[0][part]} + {' + '.join(s[part] for s in sums)}" for part in (0, 1)))
         for j in range(1, half + 1):
             roots = [self._root(j * k, n) for k in range(1, half + 1)]
-            even, odd = [], []
+            symmetric, antisymmetric = [], []
             for part in (0, 1):
-                even.append(self._sum([(s[part], c) for s, (c, _) in zip(sums, roots, strict=True)], x[0][part]))
-                odd.append(self._sum([(g[part], s) for g, (_, s) in zip(gaps, roots, strict=True)]))
-            found[j] = self._pair(f"{even[0]} - {odd[1]}", f"{even[1]} + {odd[0]}")
-            found[n - j] = self._pair(f"{even[0]} + {odd[1]}", f"{even[1]} - {odd[0]}")
-        return found
+                symmetric.append(self._sum([(s[part], c) for s, (c, _) in zip(sums, roots, strict=True)], x[0][part]))
+                antisymmetric.append(self._sum([(g[part], s) for g, (_, s) in zip(differences, roots, strict=True)]))
+            (a, b), (c, d) = symmetric, antisymmetric
+            outputs[j] = self._pair(f"{a} - {d}", f"{b} + {c}")
+            outputs[n - j] = self._pair(f"{a} + {d}", f"{b} - {c}")
+        return outputs
 
 
 def _looped(n: int, real: str, imaginary: str) -> str:
@@ -139,7 +142,7 @@ def _looped(n: int, real: str, imaginary: str) -> str:
 
 
 def prime_table(n: int, scalar: str) -> str:
-    """The roots that a looped transform reads."""
+    """Return the declaration of the roots that a looped butterfly reads."""
     roots = unit_roots(np.arange(n), n, np.dtype(np.complex128))
     suffix = "f" if scalar == "float" else ""
     numbers = ", ".join(f"{part!r}{suffix}" for root in roots.tolist() for part in (root.real, root.imag))
