@@ -268,7 +268,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NO_VALUE) -> None:
         return
     targets = index_selection(a, key)
     try:
-        resolved = launchers.gather.resolved(targets)
+        resolved = launchers.gather.resolve_indices(targets)
     except OutOfBounds:
         raise_out_of_bounds(*key.integer_arrays)
     callers.warn_complex_cast(loop.out_dtype, a.dtype)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray._engine.algorithms.gather.plan import divisor, gather_plan, gather_space, sizes, widened, widening, work
+from clarray._engine.algorithms.gather.plan import (
+    divisor,
+    gather_plan,
+    gather_space,
+    in_words,
+    loop_arguments,
+    word_elements,
+    work_units,
+)
 from clarray._engine.tuning.rows import ROWS
 
 ROWS_OF_64 = gather_space([], [(100, (1,))], [(1000, 64)], [(64, 1)])
@@ -20,20 +28,20 @@ def test_axes_are_merged() -> None:
 
 
 def test_rows_are_moved_in_words_of_16_bytes() -> None:
-    assert widening(ROWS_OF_64, 4, [0, 0]) == 4
-    assert widening(ROWS_OF_64, 4, [2, 0]) == 2
-    assert widening(ROWS_OF_64, 1, [0, 0]) == 16
-    assert widening(ROWS_OF_64, 16, [1, 3]) == 1
-    space = widened(ROWS_OF_64, 4)
+    assert word_elements(ROWS_OF_64, 4, [0, 0]) == 4
+    assert word_elements(ROWS_OF_64, 4, [2, 0]) == 2
+    assert word_elements(ROWS_OF_64, 1, [0, 0]) == 16
+    assert word_elements(ROWS_OF_64, 16, [1, 3]) == 1
+    space = in_words(ROWS_OF_64, 4)
     assert space.chosen == ((1000, 16),)
     assert space.after == ((16, 1),)
-    assert widened(gather_space([], [(9, (1,))], [(5, 4)], [(4, 1)]), 4).after == ()
+    assert in_words(gather_space([], [(9, (1,))], [(5, 4)], [(4, 1)]), 4).after == ()
 
 
 def test_elements_that_lie_apart_are_not_joined() -> None:
-    assert widening(gather_space([], [(9, (1,))], [(5, 1)], [(8, 5)]), 4, [0, 0]) == 1
-    assert widening(gather_space([], [(9, (1,))], [(5, 3)], [(8, 1)]), 4, [0, 0]) == 1
-    assert widening(gather_space([], [(9, (1,))], [(5, 1)], []), 4, [0, 0]) == 1
+    assert word_elements(gather_space([], [(9, (1,))], [(5, 1)], [(8, 5)]), 4, [0, 0]) == 1
+    assert word_elements(gather_space([], [(9, (1,))], [(5, 3)], [(8, 1)]), 4, [0, 0]) == 1
+    assert word_elements(gather_space([], [(9, (1,))], [(5, 1)], []), 4, [0, 0]) == 1
 
 
 def test_a_list_in_several_loops_is_read_by_element() -> None:
@@ -42,8 +50,8 @@ def test_a_list_in_several_loops_is_read_by_element() -> None:
     assert plan.list_rank == 2
     assert plan.accesses == ("zero", "zero")
     assert plan.chosen_rank == 1
-    assert work(space, plan) == 15
-    found = sizes(space, plan)
+    assert work_units(space, plan) == 15
+    found = loop_arguments(space, plan)
     assert (found["units"], found["count"]) == (15, 15)
     assert (found["before"], found["chosen"], found["after"]) == ([], [35, 1], [])
     # innermost first

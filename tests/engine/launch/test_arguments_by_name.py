@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from clarray._engine.algorithms.fft.launch import transform
-from clarray._engine.algorithms.gather.launch import gather_selection, resolved, scatter_selection
+from clarray._engine.algorithms.gather.launch import gather_selection, resolve_indices, scatter_selection
 from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.algorithms.histogram.launch import count_values
 from clarray._engine.algorithms.index_map.launch import index_map
@@ -210,7 +210,7 @@ def _indexing(device: Device) -> None:
             gather_selection(x, named)
             for value in (array(device, named.result_shape), array(device, ())):
                 scatter_selection(x, named, value)
-            resolved(named)
+            resolve_indices(named)
     for named, strides in ((plain, None), (rows, None), (several, (70, 4000, 300, 2))):
         value = array(device, named.result_shape, strides=strides)
         scatter_update(array(device, (90000,)), named, find_loop(np.add, (F4, F4), (F4,)), value)

@@ -1,22 +1,22 @@
-"""Launches of gathers and scatters by numbers, made and run at once."""
+"""Run gathers and scatters through index arrays eagerly."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.gather.plan import (
-    MOST,
+    MAX_UINT_POSITION,
     WORD,
     GatherSpace,
     gather_plan,
     gather_space,
-    sizes,
-    widened,
-    widening,
-    work,
+    in_words,
+    loop_arguments,
+    word_elements,
+    work_units,
 )
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.algorithms.gather.source import gather_source
@@ -42,20 +42,47 @@ from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.writing import flush_readers
 
 _INT64 = np.dtype(np.int64)
-_TABLE = 1 << 26  # bytes, at most, that are looked at where a part of them is asked for
-_PARTS = 1 << 12  # and parts
+_MAX_TABLE_BYTES = 1 << 26  # of a table of indices that is checked when a part of it is used
+_MAX_TABLE_PARTS = 1 << 12
+
+
+class _Buffers(NamedTuple):
+    """The arrays of a launch.
+
+    Parameters
+    ----------
+    array : Node, optional
+        The leaf that is read or written through the indices.
+    other : Node, optional
+        The leaf on the other side: the output of a gather, or the values of a scatter.
+    notes : Memory, optional
+        The memory in which a pass records the last writer of each element, or counts descents.
+    """
+
+    array: Node | None = None
+    other: Node | None = None
+    notes: Memory | None = None
+
+
+class _Operation(NamedTuple):
+    """The kernel of a launch, its mode, its element size, and whether it scatters a single element."""
+
+    op: str
+    mode: str
+    itemsize: int
+    single: bool
 
 
 @replanned
 def gather(source: Node, numbers: Node) -> Node:
-    """The elements of a leaf at flat positions.
+    """Gather the elements of a leaf at flat positions.
 
     Parameters
     ----------
     source : Node
-        Its elements are counted in C order.
+        A leaf. Positions count its elements in C order.
     numbers : Node
-        int64, of any shape, maybe pending; all in bounds.
+        The positions: int64, of any shape, pending or materialized, all in bounds.
 
     Returns
     -------
@@ -66,13 +93,13 @@ def gather(source: Node, numbers: Node) -> Node:
     rest = View((), (), source.offset)
     if source.contiguous:
         return gather_selection(source, IndexSelection(numbers, numbers.shape, (source.size,), (1,), rest, 0))
-    named = IndexSelection(numbers, numbers.shape, source.shape, source.strides, rest, 0)
-    return gather_selection(source, named)
+    selection = IndexSelection(numbers, numbers.shape, source.shape, source.strides, rest, 0)
+    return gather_selection(source, selection)
 
 
 @replanned
-def gather_selection(source: Node, named: IndexSelection, target: Node | None = None) -> Node:
-    """The elements of a leaf that are named.
+def gather_selection(source: Node, selection: IndexSelection, target: Node | None = None) -> Node:
+    """Gather the selected elements of a leaf.
 
     Parameters
     ----------
@@ -87,14 +114,14 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     Raises
     ------
     OutOfBounds
-        With the mode ``'raise'``; waits for the answer.
+        If an index is out of bounds in mode ``'raise'``. This waits for the device.
     """
-    numbers = named.numbers
+    numbers = selection.numbers
     device = device_of((source, *(numbers.inputs or (numbers,))))
-    shape = named.result_shape
+    shape = selection.result_shape
     with device.lock:
         cache = kernel_cache_of(device)
-        mode = _judged(cache, named)
+        mode = _effective_mode(cache, selection)
         if target is None:
             memory = device.allocate(prod(shape) * source.dtype.itemsize)
             target = contiguous_leaf(memory, shape, source.dtype)
@@ -102,131 +129,133 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
             assert target.memory is not None
             flush_readers(target.memory)
         if target.size:
-            _run(cache, "gather", source, named, target, mode)
-            _note(named, mode)
+            _run(cache, "gather", selection, mode, _Buffers(source, target))
+            _record_checked(selection, mode)
             record_subset_range(target, source)
         else:
-            _checked(cache, named, mode)
-        _finish(cache, source, target, *(numbers.inputs or (numbers,)))
+            _check_bounds(cache, selection, mode)
+        _synchronize_shared(cache, source, target, *(numbers.inputs or (numbers,)))
     return target
 
 
 @replanned
-def scatter_selection(array: Node, named: IndexSelection, value: Node, once: bool = False) -> None:
-    """Write to the elements of a leaf that are named; where a number repeats, the last one stays.
+def scatter_selection(array: Node, selection: IndexSelection, value: Node, once: bool = False) -> None:
+    """Write to the selected elements of a leaf. If an index repeats, its last value stays.
 
     Parameters
     ----------
     array : Node
         A leaf.
     value : Node
-        A leaf of the array's dtype in other memory: contiguous, of the shape of the elements named,
-        or of one element for them all.
+        A leaf of the array's dtype in other memory. It has a single element, or is contiguous and has the shape of the
+        selection.
     once : bool
-        No number repeats.
+        Whether no index repeats.
 
     Raises
     ------
     OutOfBounds
-        With the mode ``'raise'``, before anything is written.
+        If an index is out of bounds in mode ``'raise'``. Then nothing is written.
     """
     memory = array.memory
     assert memory is not None
     device = memory.device
     with device.lock:
         cache = kernel_cache_of(device)
-        mode = _judged(cache, named)
+        mode = _effective_mode(cache, selection)
         flush_readers(memory)
-        if not prod(named.result_shape):
-            _checked(cache, named, mode)
+        if not prod(selection.result_shape):
+            _check_bounds(cache, selection, mode)
             return
-        if once or value.size == 1 or _are_apart(named):
-            _run(cache, "scatter", array, named, value, _checked(cache, named, mode))
+        if once or value.size == 1 or _are_distinct(selection):
+            _run(cache, "scatter", selection, _check_bounds(cache, selection, mode), _Buffers(array, value))
         elif cache.policies.elementwise.chunked:
-            _run(cache, "own", array, named, value, _checked(cache, named, mode))
-        elif _rises(cache, named, mode):
-            _run(cache, "scatter", array, named, value, _seen(mode))
-        elif _fits_notes(cache, named, value.dtype.itemsize):
-            _scatter_by_offers(cache, array, named, value, mode)
+            _run(cache, "own", selection, _check_bounds(cache, selection, mode), _Buffers(array, value))
+        elif _is_increasing(cache, selection, mode):
+            _run(cache, "scatter", selection, _checked_mode(mode), _Buffers(array, value))
+        elif _fits_offers(cache, selection, value.dtype.itemsize):
+            _scatter_by_offers(cache, array, selection, value, mode)
         else:
-            _scatter_by_claims(cache, array, named, value, mode)
-        memory.forget()  # the numbers may be of this memory, and have been looked at before it was written
-        _finish(cache, array, value, *(named.numbers.inputs or (named.numbers,)))
+            _scatter_by_claims(cache, array, selection, value, mode)
+        memory.forget()  # the indices may be in this memory, with ranges recorded before the write
+        _synchronize_shared(cache, array, value, *(selection.numbers.inputs or (selection.numbers,)))
 
 
-def _rises(cache: KernelCache, named: IndexSelection, mode: str) -> bool:
-    """Whether each number is larger than the one before, as those of masks are: then none repeats.
+def _is_increasing(cache: KernelCache, selection: IndexSelection, mode: str) -> bool:
+    """Return whether the indices are strictly increasing, as the indices of masks are, so that none repeats.
 
-    Only asked of long lists, first of their beginning, and once.
+    This checks only long lists: first the beginning, then all indices, and at most once per list.
     """
     long = cache.policies.gather.long
-    if prod(named.shape) < long or _are_apart(named) is False:
+    if prod(selection.shape) < long or _are_distinct(selection) is False:
         return False
     for limit in (long, None):
         falls = cache.device.allocate(4)
         cache.device.fill_zero(falls)
-        _run(cache, "rise", None, _bare(named), None, mode, falls, limit)
+        _run(cache, "rise", _without_rest(selection), mode, _Buffers(notes=falls), limit)
         if cache.device.read_scalar(falls, 0, np.dtype(np.int32)):
             return False
-    _note(named, mode, named.bound)
+    _record_checked(selection, mode, selection.bound)
     return True
 
 
-def _judged(cache: KernelCache, named: IndexSelection) -> str:
-    """The mode for numbers that may be computed while they are read: ``'seen'`` for those known to be in bounds.
+def _effective_mode(cache: KernelCache, selection: IndexSelection) -> str:
+    """Return the mode of a selection, or ``'seen'`` if its indices are known to be in bounds.
+
+    This materializes pending indices with several users.
 
     Raises
     ------
     OutOfBounds
-        There are elements to be moved, and axes that have none.
+        If the selection has elements but an indexed axis is empty.
     """
-    if not named.bound and prod(named.result_shape) > 0:
-        raise OutOfBounds  # a kernel would divide by the extent, and look where nothing is
-    numbers, mode = named.numbers, named.mode
+    if not selection.bound and prod(selection.result_shape) > 0:
+        raise OutOfBounds  # a kernel would divide by the extent, and access memory out of bounds
+    numbers, mode = selection.numbers, selection.mode
     if mode == "raise":
-        for one, extent in _looked_at(named):
-            if not _is_inside(one, extent) and not _is_part_inside(cache, one, extent):
+        for indices, extent in _checked_arrays(selection):
+            if not _is_inside(indices, extent) and not _is_table_inside(cache, indices, extent):
                 break
         else:
             mode = "seen"
     if numbers.memory is None and (numbers.flags or numbers.readers):
-        bounds = value_bounds(numbers)  # what it is made of may not be known later
+        bounds = value_bounds(numbers)  # the ranges of its inputs may be forgotten later
         materialize_shared(numbers)
         if bounds is not None and numbers.memory is not None:
             record_range(numbers, *bounds)
     return mode
 
 
-def _looked_at(named: IndexSelection) -> tuple[tuple[Node, int], ...]:
-    """Index arrays with the extents of what they name: all numbers are in bounds where these are."""
-    return named.checked or ((named.numbers, named.bound),)
+def _checked_arrays(selection: IndexSelection) -> tuple[tuple[Node, int], ...]:
+    """Return the index arrays that must be in bounds, with the extents of the axes that they index."""
+    return selection.checked or ((selection.numbers, selection.bound),)
 
 
 def _is_inside(numbers: Node, extent: int) -> bool:
-    """Whether numbers are known to be in bounds of an axis."""
+    """Return whether indices are known to be in bounds of an axis."""
     bounds = value_bounds(numbers)
     return bounds is not None and -extent <= bounds[0] and bounds[1] < extent
 
 
-def _is_part_inside(cache: KernelCache, part: Node, extent: int) -> bool:
-    """Whether numbers are part of a memory all of which is in bounds: then no other part of it has to be waited for.
+def _is_table_inside(cache: KernelCache, part: Node, extent: int) -> bool:
+    """Return whether indices are part of a table of indices that is in bounds as a whole.
 
-    As where a table of indices is gone through row by row. It is looked at once; on a device that works in the calling
-    thread, or close to it, there is nothing to be gained.
+    A program that loops over the rows of a table then waits for the device only once. On a CPU the wait is short, so
+    this checks nothing there.
     """
     memory = part.memory
     if memory is None or memory.shared or cache.policies.elementwise.chunked:
         return False
     itemsize = part.dtype.itemsize
     nbytes = part.size * itemsize
-    if not nbytes < memory.nbytes <= min(_TABLE, _PARTS * nbytes) or memory.nbytes % itemsize:
+    if not nbytes < memory.nbytes <= min(_MAX_TABLE_BYTES, _MAX_TABLE_PARTS * nbytes) or memory.nbytes % itemsize:
         return False
     whole = contiguous_leaf(memory, (memory.nbytes // itemsize,), part.dtype)
-    abort_capture()  # what follows goes by more than the call's operands tell
+    abort_capture()  # the check reads memory beyond the operands of the call
     if is_recorded_out_of_bounds(whole, extent):
         return False
     try:
-        _checked(cache, IndexSelection(whole, whole.shape, (extent,), (1,), View((), (), 0), 0), "raise")
+        _check_bounds(cache, IndexSelection(whole, whole.shape, (extent,), (1,), View((), (), 0), 0), "raise")
     except OutOfBounds:
         record_out_of_bounds(whole, extent)
         return False
@@ -234,121 +263,120 @@ def _is_part_inside(cache: KernelCache, part: Node, extent: int) -> bool:
     return True
 
 
-def _note(named: IndexSelection, mode: str, apart: int | None = None) -> None:
-    """Remember that numbers are in bounds, which has been seen with this mode, and whether they are `apart`."""
-    if mode == "raise" or (mode == "seen" and apart is not None):
-        for numbers, extent in _looked_at(named):
-            record_range(numbers, -extent, extent - 1, None if named.checked else apart)
+def _record_checked(selection: IndexSelection, mode: str, distinct: int | None = None) -> None:
+    """Record that the indices are in bounds, which a launch in this mode has checked, and whether they are distinct."""
+    if mode == "raise" or (mode == "seen" and distinct is not None):
+        for numbers, extent in _checked_arrays(selection):
+            record_range(numbers, -extent, extent - 1, None if selection.checked else distinct)
 
 
-def _are_apart(named: IndexSelection) -> bool | None:
-    """Whether no number repeats; None where that is not known."""
-    return are_distinct(named.numbers, named.bound) if named.numbers.shape == named.shape else None
+def _are_distinct(selection: IndexSelection) -> bool | None:
+    """Return whether no index repeats, or None if that is unknown."""
+    return are_distinct(selection.numbers, selection.bound) if selection.numbers.shape == selection.shape else None
 
 
-def _seen(mode: str) -> str:
-    """The mode for numbers that have been seen to be in bounds."""
+def _checked_mode(mode: str) -> str:
+    """Return the mode for indices that have passed a check of their bounds."""
     return "reversed" if mode in ("raise", "seen") else mode
 
 
-def _fits_notes(cache: KernelCache, named: IndexSelection, itemsize: int) -> bool:
-    """Whether numbers and elements are noted together, in words of 64 bits for all elements of the array."""
-    listed = prod(named.shape)
-    small = itemsize <= 4 and named.rest.size == 1 and listed <= MOST
-    return small and cache.capabilities.int64_atomics and named.bound <= cache.policies.gather.spread * listed
+def _fits_offers(cache: KernelCache, selection: IndexSelection, itemsize: int) -> bool:
+    """Return whether 64-bit words hold a position and an element, and the array is small enough for one per element."""
+    count = prod(selection.shape)
+    small = itemsize <= 4 and selection.rest.size == 1 and count <= MAX_UINT_POSITION
+    return small and cache.capabilities.int64_atomics and selection.bound <= cache.policies.gather.spread * count
 
 
-def _scatter_by_offers(cache: KernelCache, array: Node, named: IndexSelection, value: Node, mode: str) -> None:
-    """Let every element that is written keep the offer of the largest position in the list."""
-    notes = cache.device.allocate(8 * named.bound)
+def _scatter_by_offers(cache: KernelCache, array: Node, selection: IndexSelection, value: Node, mode: str) -> None:
+    """Scatter in two passes: offer each value with its list position, then store the offer of the largest position."""
+    notes = cache.device.allocate(8 * selection.bound)
     cache.device.fill_zero(notes)
-    _run(cache, "offer", None, named, value, mode, notes)
-    _note(named, mode, 0)
-    everywhere = index((named.bound,), (1,), _INT64)
-    every = named._replace(numbers=everywhere, shape=(named.bound,))
-    _run(cache, "collect", array, every, None, "known", notes)
+    _run(cache, "offer", selection, mode, _Buffers(other=value, notes=notes))
+    _record_checked(selection, mode, 0)
+    everywhere = index((selection.bound,), (1,), _INT64)
+    every = selection._replace(numbers=everywhere, shape=(selection.bound,))
+    _run(cache, "collect", every, "known", _Buffers(array, notes=notes))
 
 
-def _scatter_by_claims(cache: KernelCache, array: Node, named: IndexSelection, value: Node, mode: str) -> None:
-    """Let every element that is written be claimed by the largest position in the list."""
-    wide = prod(named.shape) > MOST
+def _scatter_by_claims(cache: KernelCache, array: Node, selection: IndexSelection, value: Node, mode: str) -> None:
+    """Scatter in three passes: mark elements, claim each for its largest list position, then store claimed values."""
+    wide = prod(selection.shape) > MAX_UINT_POSITION
     if wide and not cache.capabilities.int64_atomics:
         raise NotImplementedError(
-            f"a write through {prod(named.shape):,} indices, which may repeat: {cache.capabilities.name} has "
-            f"no 64-bit atomic operations, and {MOST:,} at once are the most without"
+            f"a write through {prod(selection.shape):,} indices, which may repeat: {cache.capabilities.name} has "
+            f"no 64-bit atomic operations, and {MAX_UINT_POSITION:,} at once are the most without"
         )
-    notes = cache.device.allocate((8 if wide else 4) * named.bound)
-    bare = _bare(named)
-    _run(cache, "mark", None, bare, None, mode, notes)
-    _note(named, mode, 0)
-    mode = _seen(mode)
-    _run(cache, "claim", None, bare, None, mode, notes)
-    _run(cache, "settle", array, named, value, mode, notes)
+    notes = cache.device.allocate((8 if wide else 4) * selection.bound)
+    bare = _without_rest(selection)
+    _run(cache, "mark", bare, mode, _Buffers(notes=notes))
+    _record_checked(selection, mode, 0)
+    mode = _checked_mode(mode)
+    _run(cache, "claim", bare, mode, _Buffers(notes=notes))
+    _run(cache, "settle", selection, mode, _Buffers(array, value, notes))
 
 
-def resolved(named: IndexSelection) -> Node:
-    """The numbers themselves, in bounds: a new contiguous leaf of int64.
+def resolve_indices(selection: IndexSelection) -> Node:
+    """Return the flat indices of a selection, with its mode applied, as a new contiguous int64 leaf.
 
     Raises
     ------
     OutOfBounds
-        With the mode ``'raise'``; waits for the answer.
+        If an index is out of bounds in mode ``'raise'``. This waits for the device.
     """
-    inputs = named.numbers.inputs or (named.numbers,)
+    inputs = selection.numbers.inputs or (selection.numbers,)
     device = device_of(inputs)
     with device.lock:
         cache = kernel_cache_of(device)
-        mode = _judged(cache, named)
-        found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
-        if found.size:
-            _run(cache, "resolve", None, _bare(named), found, mode)
-            _note(named, mode)
-        _finish(cache, *inputs)
-    return found
+        mode = _effective_mode(cache, selection)
+        indices = contiguous_leaf(device.allocate(8 * prod(selection.shape)), selection.shape, _INT64)
+        if indices.size:
+            _run(cache, "resolve", _without_rest(selection), mode, _Buffers(other=indices))
+            _record_checked(selection, mode)
+        _synchronize_shared(cache, *inputs)
+    return indices
 
 
-def _checked(cache: KernelCache, named: IndexSelection, mode: str) -> str:
-    """The mode for the numbers, after all were seen to be in bounds."""
-    listed = prod(named.shape)
-    if listed and mode == "raise":
-        _run(cache, "check", None, _bare(named), None, mode)
-        _note(named, mode)
-    return _seen(mode)
+def _check_bounds(cache: KernelCache, selection: IndexSelection, mode: str) -> str:
+    """Check the indices if the mode requires it, and return the mode for checked indices."""
+    if prod(selection.shape) and mode == "raise":
+        _run(cache, "check", _without_rest(selection), mode)
+        _record_checked(selection, mode)
+    return _checked_mode(mode)
 
 
-def _bare(named: IndexSelection) -> IndexSelection:
-    """The same without the axes that are not chosen."""
-    return named._replace(rest=View((), (), 0), place=0)
+def _without_rest(selection: IndexSelection) -> IndexSelection:
+    """Return the selection without the axes that are not indexed."""
+    return selection._replace(rest=View((), (), 0), place=0)
 
 
-def _finish(cache: KernelCache, *nodes: Node) -> None:
+def _synchronize_shared(cache: KernelCache, *nodes: Node) -> None:
     for n in nodes:
         if n.flags & EAGER or (n.memory is not None and n.memory.shared):
             cache.device.synchronize()
             return
 
 
-def _space(named: IndexSelection, operands: Operands) -> GatherSpace:
-    rest, place = named.rest, named.place
+def _space(selection: IndexSelection, operands: Operands) -> GatherSpace:
+    rest, place = selection.rest, selection.place
     axes = list(zip(rest.shape, rest.strides, strict=True))
-    ndim = len(named.shape)
+    ndim = len(selection.shape)
     placed = operands.strides(ndim)
-    listed = [(n, tuple(s[a] for s in placed)) for a, n in enumerate(named.shape)]
-    chosen = list(zip(named.extents, named.strides, strict=True))
+    listed = [(n, tuple(s[a] for s in placed)) for a, n in enumerate(selection.shape)]
+    chosen = list(zip(selection.extents, selection.strides, strict=True))
     return gather_space(axes[:place], listed, chosen, axes[place:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
-    """A kernel with what follows from shapes and strides.
+    """A kernel with all its arguments that depend only on shapes and strides.
 
     Parameters
     ----------
     kernel : Kernel
     words : int
-        Elements that are moved as one word.
+        Elements per word that is moved.
     sizes : dict
-        The arguments that follow from the loops, and the bound of the indices, by name.
+        The arguments for the loops and the bound of the indices, by name.
     groups, nbytes : int
     inline : bool
     """
@@ -362,49 +390,50 @@ class _Prepared:
 
 
 def _prepare(
-    cache: KernelCache,
-    op: str,
-    mode: str,
-    named: IndexSelection,
-    numbers: Node,
-    itemsize: int,
-    starts: list[int],
-    single: bool,
+    cache: KernelCache, operation: _Operation, selection: IndexSelection, numbers: Node, starts: list[int]
 ) -> _Prepared:
-    """Plan a launch that moves elements between arrays, `starts` of them, or from one into all places (`single`)."""
+    """Plan a launch.
+
+    Parameters
+    ----------
+    starts : list of int
+        The offset of each array whose elements are moved.
+    """
     policy = cache.policies.elementwise
+    op, mode, itemsize, single = operation
     numbers = _as_int64(numbers)
     operands = collect_operands(numbers)
-    space = _space(named, operands)
-    joins = len(starts) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
-    words = widening(space, itemsize, starts) if joins else 1
-    space = widened(space, words)
+    space = _space(selection, operands)
+    joins = (
+        len(starts) == 2 and not single and not policy.chunked
+    )  # CPU compilers vectorize rows themselves
+    words = word_elements(space, itemsize, starts) if joins else 1
+    space = in_words(space, words)
     plan = gather_plan(op, mode, operands.kinds(), space, itemsize * words, single, cache.policies)
     nbytes = operands.nbytes + len(starts) * space.size * itemsize * words
-    units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
-    most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
+    units = work_units(space, plan) if policy.chunked else -(-work_units(space, plan) // plan.vector)
+    max_groups = min(cache.units, cache.policies.gather.owners) if op == "own" else units
     key = ("gather", numbers.sig, operands.pattern, plan)
     return _Prepared(
         kernel=cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities),
         words=words,
-        sizes=sizes(space, plan) | ({"bound": named.bound} if mode != "known" or op == "own" else {}),
-        groups=min(groups(units, nbytes, cache.units, policy), most),
+        sizes=loop_arguments(space, plan) | ({"bound": selection.bound} if mode != "known" or op == "own" else {}),
+        groups=min(groups(units, nbytes, cache.units, policy), max_groups),
         nbytes=nbytes,
         inline=COSTLY * nbytes <= policy.inline_bytes,
     )
 
 
 _ERROR = "gather error"  # the flag that a kernel sets for an index out of bounds
+_NO_BUFFERS = _Buffers()
 
 
 def _run(
     cache: KernelCache,
     op: str,
-    array: Node | None,
-    named: IndexSelection,
-    other: Node | None,
+    selection: IndexSelection,
     mode: str,
-    notes: Memory | None = None,
+    buffers: _Buffers = _NO_BUFFERS,
     limit: int | None = None,
 ) -> None:
     """Launch a gather or a scatter through an index selection.
@@ -413,24 +442,20 @@ def _run(
     ----------
     op : str
         The kernel: ``'gather'``, ``'scatter'``, a check of the indices, or a pass of a scatter with repeated indices.
-    array : Node, optional
-        The leaf that is read or written through the indices.
-    named : IndexSelection
-    other : Node, optional
-        The leaf on the other side: the output of a gather, the values of a scatter.
+    selection : IndexSelection
     mode : {'raise', 'seen', 'known', 'wrap', 'clip'}
         The treatment of indices out of bounds. With 'raise' the flag of the kernel is read, and IndexError follows.
-    notes : Memory, optional
-        The memory in which a pass notes the last writer of each element, or counts descents.
+    buffers : _Buffers
     limit : int, optional
         The largest number of work units.
     """
     policy = cache.policies.elementwise
-    numbers, shape, extents, strides, rest, at, _, _ = named
-    if policy.chunked:  # a list in several loops costs a CPU a division per number
+    numbers, shape, extents, strides, rest, axis, _, _ = selection
+    array, other, notes = buffers
+    if policy.chunked:  # on a CPU, several loops over the indices would cost a division per index
         numbers = flat(cache, numbers, shape)
-    awaited = mode == "raise"
-    if mode == "seen":  # by the same kernel
+    checked = mode == "raise"
+    if mode == "seen":  # the same kernel, but nobody waits for its flag
         mode = "raise"
     single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
     moved = [("z", array, rest.offset)] if array is not None else []
@@ -438,13 +463,14 @@ def _run(
         moved.append(("y", other, other.offset))
     itemsize = moved[0][1].dtype.itemsize if moved else 1
     starts = [x for _, _, x in moved]
-    key: list[Any] = ["gather", op, mode, single, itemsize, shape, extents, strides, rest.shape, rest.strides, at]
+    key: list[Any] = ["gather", op, mode, single, itemsize, shape, extents, strides, rest.shape, rest.strides, axis]
     key += [x % WORD for x in starts]
     key.append(numbers.sig)
     inputs: list[Any] = []
     append_inputs(numbers.inputs or (numbers,), key, inputs, False)
-    found = cache.value_for(tuple(key), _prepare, cache, op, mode, named, numbers, itemsize, starts, single)
-    values = found.sizes.copy()
+    operation = _Operation(op, mode, itemsize, single)
+    prepared = cache.value_for(tuple(key), _prepare, cache, operation, selection, numbers, starts)
+    values = prepared.sizes.copy()
     error = None
     if mode == "raise":
         error = cache.take_zeros(_ERROR, 4)
@@ -453,14 +479,14 @@ def _run(
         values["notes"] = notes.buffer
     for name, node, start in moved:
         values[f"{name}p"] = memory_of(node).buffer
-        values[f"{name}o"] = start // found.words
+        values[f"{name}o"] = start // prepared.words
     if limit is not None:
         values["units"] = min(values["units"], limit)
-    args = found.kernel.arguments(inputs=inputs, **values)
+    args = prepared.kernel.arguments(inputs=inputs, **values)
     try:
-        found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
-        outside = awaited and error is not None and _was_set(cache, error)
-    except BaseException:  # an interrupt between the two must not leave a flag for the next launch to find
+        prepared.kernel.launch((prepared.groups,), (policy.work_group,), args, prepared.inline, prepared.nbytes)
+        outside = checked and error is not None and _was_set(cache, error)
+    except BaseException:  # an interrupt before the flag is read must not leave it set for the next launch
         if cache.prepared.get(_ERROR) is error:
             cache.prepared.pop(_ERROR, None)
         raise
@@ -471,7 +497,7 @@ def _run(
 
 
 def _as_int64(numbers: Node) -> Node:
-    """The numbers converted as part of the kernel."""
+    """Return the indices as int64. The kernel converts them while it loads them."""
     if numbers.dtype == _INT64:
         return numbers
     loop = cast_loop(_INT64)
@@ -487,11 +513,11 @@ def _as_int64(numbers: Node) -> Node:
 
 
 def _was_set(cache: KernelCache, error: Memory) -> bool:
-    """Whether a flag is set; it is not any more."""
+    """Return whether a flag is set, and reset it."""
     if not cache.device.read_scalar(error, 0, np.dtype(np.int32)):
         return False
     cache.device.fill_zero(error)
     return True
 
 
-__all__ = ["gather", "gather_selection", "resolved", "scatter_selection"]
+__all__ = ["gather", "gather_selection", "resolve_indices", "scatter_selection"]

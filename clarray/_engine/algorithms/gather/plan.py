@@ -1,8 +1,8 @@
-"""The plan of gathers and scatters: elements named by numbers, moved as plain bits.
+"""Plan gathers and scatters, which move elements as plain bits.
 
-The result's axes are those of the list of numbers between the other axes of the array, which are
-merged where they can be. Of the axes after the list the innermost is a loop of its own, so that what
-lies together is copied together.
+The result has the axes of the list of indices between the other axes of the array. Neighbouring axes are merged if
+their strides allow it. The innermost axis after the list is a loop of its own, so that contiguous elements are copied
+together.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, ac
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
-MOST = 2**31 - 1  # positions in a list that 32 bits hold
-WORD = 16  # bytes of the widest word that elements are moved in
+MAX_UINT_POSITION = 2**31 - 1  # the longest list whose positions are noted in 32 bits
+WORD = 16  # bytes of the widest word that kernels move
 
 Axis = tuple[int, int]
 
 
 class GatherSpace(NamedTuple):
-    """The loops of a gather, outermost first: extents with strides of the array, or of the list's inputs."""
+    """The loops of a gather, outermost first: extents, and strides of the array or of the inputs of the indices."""
 
     before: tuple[Axis, ...]
     lists: tuple[tuple[int, Shape], ...]
@@ -31,18 +31,18 @@ class GatherSpace(NamedTuple):
 
     @property
     def listed(self) -> int:
-        """How many numbers the list has."""
+        """The number of indices."""
         return prod(n for n, _ in self.lists)
 
     @property
     def size(self) -> int:
-        """Elements of the result."""
+        """The number of elements of the result."""
         return self.listed * prod(n for n, _ in (*self.before, *self.after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatherPlan:
-    """What the source of a gather is specialised on.
+    """The specialization of the kernel of a gather.
 
     Parameters
     ----------
@@ -50,27 +50,28 @@ class GatherPlan:
         ``'gather'``, ``'scatter'``, ``'resolve'``, ``'check'``; on a CPU also ``'own'``, on a GPU ``'rise'``,
         ``'mark'``, ``'claim'`` and ``'settle'``, ``'offer'`` and ``'collect'``; see the templates.
     mode : str
-        What is done with a number out of bounds: ``'raise'`` notes it, ``'wrap'``, ``'clip'``;
-        ``'reversed'`` where negative ones count from the end and ``'known'`` where none is.
+        The treatment of indices out of bounds: ``'raise'`` sets a flag, ``'wrap'`` or ``'clip'``. ``'reversed'``: all
+        are in bounds, and negative indices count from the end. ``'known'``: all are in bounds and none is negative.
     accesses : tuple of str
-        Per distinct input of the numbers: ``'const'``, ``'index'`` or its access class.
+        The access class of each distinct input of the indices, ``'const'`` or ``'index'``.
     itemsize : int
         Bytes of an element.
     before_rank, list_rank, chosen_rank, after_rank : int
-        Loops; `list_rank` is 0 for a list in even steps, `after_rank` counts all but the innermost, and is -1 for none.
+        Numbers of loops. `list_rank` is 0 for indices with a constant stride. `after_rank` excludes the innermost
+        loop, and is -1 if there are no axes after the list.
     vector : int
-        On a CPU: numbers that a work-item takes at once, where no axes come after the list. On a GPU:
-        elements that it takes at once.
+        On a CPU: indices per work-item at a time, if there are no axes after the list. On a GPU: elements per work-item
+        at a time.
     close : bool
-        Whether elements of the innermost axis after the list follow each other.
+        Whether the innermost axis after the list is contiguous.
     single : bool
-        Whether one element is scattered everywhere.
+        Whether one element is scattered to all positions.
     wide : bool
         Whether positions in the list are noted in 64 bits.
     index : str
         C type of positions.
     policy : ElementwisePolicy
-        A gather has no other needs than an elementwise kernel.
+        The tuning of elementwise kernels, which suits gathers too.
     """
 
     op: str
@@ -90,7 +91,7 @@ class GatherPlan:
 
     @property
     def divides(self) -> bool:
-        """Whether positions are divided by means of factors: see `divisor`."""
+        """Whether kernels divide positions by multiplication with precomputed factors, see `divisor`."""
         return self.index == "int"
 
 
@@ -106,17 +107,17 @@ def gather_space(
 
 
 def _merged(axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    found = merge([(n, (s,)) for n, s in axes if n != 1])
-    return tuple((n, steps[0]) for n, steps in found)
+    merged = merge([(n, (s,)) for n, s in axes if n != 1])
+    return tuple((n, strides[0]) for n, strides in merged)
 
 
-def widening(space: GatherSpace, itemsize: int, starts: Sequence[int]) -> int:
-    """How many neighbouring elements can be moved as one word.
+def word_elements(space: GatherSpace, itemsize: int, starts: Sequence[int]) -> int:
+    """Return the number of neighbouring elements that a kernel can move as one word.
 
     Parameters
     ----------
     starts : sequence of int
-        Offsets of the two arrays, in elements.
+        The offsets of the two arrays, in elements.
     """
     if not space.after or space.after[-1][1] != 1:
         return 1
@@ -127,8 +128,8 @@ def widening(space: GatherSpace, itemsize: int, starts: Sequence[int]) -> int:
     return words
 
 
-def widened(space: GatherSpace, words: int) -> GatherSpace:
-    """The loops over words of so many elements."""
+def in_words(space: GatherSpace, words: int) -> GatherSpace:
+    """Return the loops over words of `words` elements."""
     if words == 1:
         return space
     *outer, (n, _) = space.after
@@ -145,18 +146,18 @@ def gather_plan(
     single: bool,
     policies: Policies,
 ) -> GatherPlan:
-    """Choose how many elements are taken at once, and the width of positions.
+    """Choose the elements per work-item and the width of positions.
 
     Parameters
     ----------
     kinds : sequence of str
-        Per distinct input of the numbers: ``'const'``, ``'index'`` or ``'memory'``.
+        The kind of each distinct input of the indices: ``'const'``, ``'index'`` or ``'memory'``.
     """
-    rows, even = bool(space.after), len(space.lists) <= 1
+    rows, constant_stride = bool(space.after), len(space.lists) <= 1
     accesses = _accesses(kinds, space)
     policy, gather = policies.elementwise, policies.gather
     if policy.chunked:
-        vector = 1 if rows or not even or STRIDED in accesses else gather.neighbours
+        vector = 1 if rows or not constant_stride or STRIDED in accesses else gather.neighbours
     else:
         vector = gather.words if itemsize < 8 else gather.wide_words
     axes = (*space.before, *space.chosen, *space.after)
@@ -174,39 +175,39 @@ def gather_plan(
         accesses=accesses,
         itemsize=itemsize,
         before_rank=len(space.before),
-        list_rank=0 if even else len(space.lists),
+        list_rank=0 if constant_stride else len(space.lists),
         chosen_rank=len(space.chosen),
         after_rank=max(0, len(space.after) - 1) if rows else -1,
         vector=vector,
         close=rows and space.after[-1][1] == 1,
         single=single,
-        wide=space.listed > MOST,
+        wide=space.listed > MAX_UINT_POSITION,
         index=index_type(furthest, policy.chunked),
         policy=policy,
     )
 
 
 def _steps(space: GatherSpace) -> list[Shape]:
-    """The strides of each input of the list that is not constant."""
+    """Return the strides of each input of the indices that is not constant."""
     return list(zip(*(steps for _, steps in space.lists), strict=True))
 
 
 def _accesses(kinds: Sequence[str], space: GatherSpace) -> tuple[str, ...]:
-    """Access classes: a list in several loops is read element by element."""
+    """Return the access classes of the inputs. Indices in several loops are loaded one at a time."""
     steps = iter(_steps(space)) if space.lists else None
-    found = []
+    classes = []
     for kind in kinds:
         if kind == "const":
-            found.append(kind)
+            classes.append(kind)
             continue
         step = next(steps) if steps is not None else (0,)
-        even = access(step[0]) if len(step) == 1 else ZERO
-        found.append(kind if kind == INDEX else even)
-    return tuple(found)
+        along_list = access(step[0]) if len(step) == 1 else ZERO
+        classes.append(kind if kind == INDEX else along_list)
+    return tuple(classes)
 
 
-def work(space: GatherSpace, plan: GatherPlan) -> int:
-    """Units of work of a launch: on a GPU elements, on a CPU rows, or neighbours in the list."""
+def work_units(space: GatherSpace, plan: GatherPlan) -> int:
+    """Return the units of work of a launch: elements on a GPU, and rows or groups of indices on a CPU."""
     if not plan.policy.chunked:
         return space.size
     if plan.after_rank < 0:
@@ -215,37 +216,37 @@ def work(space: GatherSpace, plan: GatherPlan) -> int:
 
 
 def divisor(n: int) -> tuple[int, int]:
-    """The factor and the shift with which numbers below 2**31 are divided by n.
+    """Return a factor and a shift for the division of integers below 2**31 by n (Granlund and Montgomery 1994).
 
-    ``x / n`` is the upper half of ``x * factor``, plus x, shifted (Granlund and Montgomery 1994).
+    ``x // n`` is ``((x * factor >> 32) + x) >> shift``.
     """
     shift = (n - 1).bit_length()
     factor = ((1 << 32) * ((1 << shift) - n)) // n + 1
     return factor, shift
 
 
-def sizes(space: GatherSpace, plan: GatherPlan) -> dict[str, Any]:
-    """Return the extents and strides that the kernel takes, by the names in `gather.source`."""
+def loop_arguments(space: GatherSpace, plan: GatherPlan) -> dict[str, Any]:
+    """Return the arguments for extents and strides, by the names in `gather.source`."""
     extents = [space.listed]
-    found: dict[str, Any] = {"units": work(space, plan), "count": space.listed}
+    arguments: dict[str, Any] = {"units": work_units(space, plan), "count": space.listed}
     outer: tuple[Axis, ...] = ()
     if plan.after_rank >= 0:
-        found["n0"], found["zs0"] = space.after[-1]
+        arguments["n0"], arguments["zs0"] = space.after[-1]
         extents.append(space.after[-1][0])
         outer = space.after[:-1]
     elif plan.policy.chunked:
-        found["blocks"] = -(-space.listed // plan.vector)
+        arguments["blocks"] = -(-space.listed // plan.vector)
     for name, group in (("before", space.before), ("chosen", space.chosen), ("after", outer)):
-        found[name] = [x for axis in reversed(group) for x in axis]
+        arguments[name] = [x for axis in reversed(group) for x in axis]
         extents += [n for n, _ in reversed(group)]
-    placed = [(f"x{k}", access) for k, access in enumerate(plan.accesses) if access != "const"]
-    steps = _steps(space) or [(0,)] * len(placed)
+    inputs = [(f"x{k}", access) for k, access in enumerate(plan.accesses) if access != "const"]
+    steps = _steps(space) or [(0,)] * len(inputs)
     if plan.list_rank:
-        found["l"] = [n for n, _ in reversed(space.lists)]
-        extents += found["l"]
-        found |= {f"{name}l": one[::-1] for (name, _), one in zip(placed, steps, strict=True)}
+        arguments["l"] = [n for n, _ in reversed(space.lists)]
+        extents += arguments["l"]
+        arguments |= {f"{name}l": strides[::-1] for (name, _), strides in zip(inputs, steps, strict=True)}
     else:
-        found |= {f"{x}s": s for (x, access), (s,) in zip(placed, steps, strict=True) if access in STEPPED}
-    if plan.divides:  # nothing is divided by an extent of 0: every number is out of its bounds
-        found["divisors"] = [x for n in extents for x in divisor(max(n, 1))]
-    return found
+        arguments |= {f"{x}s": s for (x, access), (s,) in zip(inputs, steps, strict=True) if access in STEPPED}
+    if plan.divides:  # an extent of 0 is never a divisor, because all indices are out of bounds
+        arguments["divisors"] = [x for n in extents for x in divisor(max(n, 1))]
+    return arguments

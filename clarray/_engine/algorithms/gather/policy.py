@@ -1,4 +1,4 @@
-"""Tuning of gathers and of writes through numbers: the policy, and its values per kind of device."""
+"""Tuning of gathers and scatters: the policy, and its values per kind of device."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatherPolicy:
-    """Shape of a gather and of a write through numbers, beside what is that of an elementwise kernel.
+    """The tuning of gathers and scatters. Other fields are those of elementwise kernels.
 
     Parameters
     ----------
     neighbours : int
-        Numbers of a list that a work-item of a CPU takes at once.
+        Neighbouring indices per work-item at a time (CPU).
     words, wide_words : int
-        Words that a work-item of a GPU loads at once: of up to four bytes, and of eight or sixteen.
+        Words that a work-item loads at a time, of up to four bytes, and of eight or sixteen bytes (GPU).
     owners : int
-        Work-items of a CPU, at most, that read the whole list and write each a part of the elements.
+        Largest number of work-items of a scatter with repeated indices. Each reads all indices and writes a part of the
+        elements (CPU).
     long : int
-        Numbers that are worth a look whether they rise, before they are written through (GPU).
+        Smallest number of indices that are checked for increasing order before a scatter (GPU).
     spread : int
-        Elements per number, at most, for which notes of all elements are worth it (GPU).
+        Largest number of elements per index for a scatter with 64-bit notes (GPU).
     """
 
     neighbours: int
@@ -31,6 +32,6 @@ class GatherPolicy:
     spread: int
 
 
-# Not measured one by one.
+# These values were not measured separately.
 CPU = GatherPolicy(neighbours=4, words=1, wide_words=1, owners=8, long=1 << 16, spread=4)
 GPU = GatherPolicy(neighbours=1, words=8, wide_words=4, owners=1, long=1 << 16, spread=4)

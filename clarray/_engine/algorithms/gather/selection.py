@@ -1,4 +1,4 @@
-"""What a gather or a scatter is asked for: elements of an array that numbers name."""
+"""Describe the elements of an array that index arrays select."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ __all__ = ["IndexSelection", "OutOfBounds"]
 
 
 class OutOfBounds(IndexError):
-    """A number names no element: the caller finds out which, and says so."""
+    """An index is out of bounds. The caller finds the index and raises an IndexError that names it."""
 
 
 class IndexSelection(NamedTuple):
-    """Elements of an array: of some axes those that a list of numbers names, of the rest all.
+    """Elements of an array: indices select elements of some axes, and all elements of the other axes are selected.
 
     Parameters
     ----------
     numbers : Node
-        Integers, maybe pending: elements of the chosen axes, counted in C order.
+        The indices: integers, pending or materialized, that count the elements of the indexed axes in C order.
     shape : tuple of int
-        Of the list; the numbers are broadcast to it.
+        The shape to which the indices are broadcast.
     extents, strides : tuple of int
-        Of the chosen axes.
+        Extents and strides of the indexed axes.
     rest : View
-        The other axes; its offset is that of the first chosen element.
+        The other axes. Its offset is the offset of the first element of the indexed axes.
     place : int
-        Where, among the axes of `rest`, those of the list stand in the result.
+        The number of axes of `rest` before the axes of the indices in the result.
     mode : str
-        For numbers out of bounds: ``'raise'``, ``'wrap'``, ``'clip'``; ``'known'``: there are none; ``'seen'``: as
-        ``'raise'``, but it need not be waited for, since there are none.
+        The treatment of indices out of bounds: ``'raise'``, ``'wrap'`` or ``'clip'``. ``'known'``: all indices are in
+        bounds. ``'seen'``: the same, but run the kernel of ``'raise'`` without a wait.
     checked : tuple of tuple of (Node, int)
-        Where the numbers are made of several index arrays: these, and the extents of their axes. The numbers are in
-        bounds where these are.
+        The index arrays from which the indices were computed, and the extents of their axes. The indices are in bounds
+        if these arrays are. Empty if there is a single index array.
     """
 
     numbers: Node
@@ -49,11 +49,11 @@ class IndexSelection(NamedTuple):
 
     @property
     def result_shape(self) -> Shape:
-        """The shape of the elements named."""
+        """The shape of the selected elements."""
         rest = self.rest.shape
         return rest[: self.place] + self.shape + rest[self.place :]
 
     @property
     def bound(self) -> int:
-        """How many numbers there are."""
+        """The number of elements of the indexed axes: the bound of the indices."""
         return prod(self.extents)

@@ -1,4 +1,4 @@
-"""The sources of gathers and scatters."""
+"""Render the kernels of gathers and scatters."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 BITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 
-MOVING = ("gather", "scatter", "own", "settle")  # between the array, z, and what lies in order, y
-NOTING = ("mark", "claim", "settle", "offer", "collect", "rise")  # mostly with a word per element of the array
+MOVING = ("gather", "scatter", "own", "settle")  # move elements between the array, z, and the contiguous leaf, y
+NOTING = ("mark", "claim", "settle", "offer", "collect", "rise")  # use notes, mostly a word per element of the array
 
 
 def gather_source(plan: GatherPlan, positions: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
-    """Render a gather or scatter by `positions`, of int64, over their distinct inputs `nodes`."""
+    """Render a gather or scatter through `positions`, an int64 node with the distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=False)
-    inputs.operands = [_placed(o, plan) for o in inputs.operands]
-    storage, note = BITS[plan.itemsize], _note(plan)
+    inputs.operands = [_with_base(o, plan) for o in inputs.operands]
+    storage, note = BITS[plan.itemsize], _note_type(plan)
     fields = Fields(("inputs", inputs.params), *_arrays(plan, storage, note), *_loops(plan, inputs.operands))
     body = render(
         "gather/chunks" if plan.policy.chunked else "gather/tiles",
@@ -61,13 +61,13 @@ def gather_source(plan: GatherPlan, positions: Node, nodes: Sequence[Node], capa
     return Source.of(plan.op, text, fields)
 
 
-def _note(plan: GatherPlan) -> str:
-    """C type of the word per element of the array."""
+def _note_type(plan: GatherPlan) -> str:
+    """Return the C type of a note."""
     return "ulong" if plan.wide or plan.op in ("offer", "collect") else "uint"
 
 
 def _arrays(plan: GatherPlan, storage: str, note: str) -> list[str]:
-    """Declare what is checked, noted and moved."""
+    """Declare the flag, the notes and the arrays."""
     params = []
     if plan.mode == "raise":
         params.append("__global int *error")
@@ -85,7 +85,7 @@ def _arrays(plan: GatherPlan, storage: str, note: str) -> list[str]:
 
 
 def _loops(plan: GatherPlan, sources: Sequence[Operand]) -> list[str | Group]:
-    """Declare the extents and strides that `gather.plan.sizes` gives: groups of an extent and a stride by turns."""
+    """Declare the extents and strides of `gather.plan.loop_arguments`: an extent and a stride for each axis."""
     index, extents = plan.index, ["count"]
     parts: list[str | Group] = ["const long units", f"const {index} count"]
     if plan.after_rank >= 0:
@@ -103,12 +103,12 @@ def _loops(plan: GatherPlan, sources: Sequence[Operand]) -> list[str | Group]:
     else:
         parts += numbers(index, [o.step for o in sources if o.access in STEPPED])
     if plan.divides:
-        parts.append(("divisors", numbers("uint", [each for n in extents for each in (f"{n}_f", f"{n}_s")])))
+        parts.append(("divisors", numbers("uint", [name for n in extents for name in (f"{n}_f", f"{n}_s")])))
     return parts
 
 
-def _placed(o: Operand, plan: GatherPlan) -> Operand:
-    """An input of the numbers: read in even steps, or at a base that follows from the list's loops."""
+def _with_base(o: Operand, plan: GatherPlan) -> Operand:
+    """Return an input of the indices with its constant stride, or with a base computed in the loops of the list."""
     if plan.list_rank:
         return replace(o, base=f"{o.name}b", step="0")
     base = o.start if o.access == "index" else "0"
