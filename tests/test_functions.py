@@ -14,7 +14,7 @@ PARAMETERS = 7  # without `self` and `cls`
 SCREEN = 50  # lines of code, without the docstring
 
 # Functions that exceed a limit. Lower a bound when there are fewer, and never raise it.
-WITH_MANY_PARAMETERS = 14
+WITH_MANY_PARAMETERS = 0
 LONG_WITHOUT_DOCSTRING = 0
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

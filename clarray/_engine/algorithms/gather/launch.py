@@ -404,9 +404,7 @@ def _prepare(
     numbers = _as_int64(numbers)
     operands = collect_operands(numbers)
     space = _space(selection, operands)
-    joins = (
-        len(starts) == 2 and not single and not policy.chunked
-    )  # CPU compilers vectorize rows themselves
+    joins = len(starts) == 2 and not single and not policy.chunked  # CPU compilers vectorize rows themselves
     words = word_elements(space, itemsize, starts) if joins else 1
     space = in_words(space, words)
     plan = gather_plan(op, mode, operands.kinds(), space, itemsize * words, single, cache.policies)

@@ -1,4 +1,4 @@
-"""Launches of snippets that run at once: those with several outputs, or with arrays passed whole."""
+"""Run snippets eagerly: snippets with several outputs, or with arrays passed as pointers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
 from clarray._engine.writing import flush_readers, overlaps, write
 
-_sound: set[tuple[Device, str]] = set()
+_checked: set[tuple[Device, str]] = set()
 
 
 def check(device: Device, snippet: Snippet) -> tuple[str, str]:
-    """What the device's compiler says against a snippet, and the source it says it of; '' where it is sound."""
+    """Compile a snippet. Return the compiler's error message and the source, or empty strings if there is no error."""
     key = (device, snippet.function)
-    if key in _sound:
+    if key in _checked:
         return "", ""
     source = check_source(snippet, device.capabilities)
     message = compiler_message(device, source)
     if not message:
-        _sound.add(key)
+        _checked.add(key)
     return message, source
 
 
@@ -43,10 +43,10 @@ def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Seque
     Parameters
     ----------
     inputs : sequence of Node
-        Of the snippet's dtypes; those that are not passed whole broadcast to `shape`.
+        Nodes of the snippet's dtypes. Inputs that are not passed whole broadcast to `shape`.
     targets : sequence of Node
-        Leaves of the snippet's dtypes, of `shape` unless they are passed whole. Their pending readers are evaluated
-        before; where one overlaps an input otherwise than element for element, that is read first.
+        Leaves of the snippet's dtypes. Targets that are not passed whole have the shape `shape`. Their pending readers
+        are evaluated first. A target that overlaps an input with other strides is written through a temporary.
     """
     is_whole = [r for _, _, r in snippet.inputs]
     values = list(compress(inputs, map(operator.not_, is_whole)))
@@ -57,23 +57,19 @@ def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Seque
             materialize_shared(node)
         arrays = list(map(_packed, compress(inputs, is_whole)))
         whole = [r for _, _, r in snippet.outputs]
-        places = [_place(t, r, values) for t, r in zip(targets, whole, strict=True)]
+        outputs = [_output(t, r, values) for t, r in zip(targets, whole, strict=True)]
         if all(shape):
-            _launch(kernel_cache_of(device), snippet, values, arrays, places, shape).run()
-        for place, target in zip(places, targets, strict=True):
-            _store(place, target)
+            _launch(kernel_cache_of(device), snippet, values, arrays, outputs, shape).run()
+        for output, target in zip(outputs, targets, strict=True):
+            if output is not target:
+                write(target, output)
         everyone = [*(i for v in values for i in (v.inputs or (v,))), *arrays, *targets]
         if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in everyone):
             device.synchronize()
 
 
-def _store(place: Node, target: Node) -> None:
-    if place is not target:
-        write(target, place)
-
-
 def _packed(node: Node) -> Node:
-    """A contiguous leaf of a node's elements: itself, or a copy."""
+    """Return a node as a contiguous leaf: the node itself, or a copy."""
     evaluate(node)
     if node.contiguous:
         return node
@@ -83,10 +79,10 @@ def _packed(node: Node) -> Node:
     return copied
 
 
-def _place(target: Node, whole: bool, values: list[Node]) -> Node:
-    """Where an output goes first: the target, or memory of its own that is copied there."""
+def _output(target: Node, whole: bool, values: list[Node]) -> Node:
+    """Return the leaf that the kernel writes: the target, or a temporary that is copied to the target."""
     if whole:
-        return _packed(target)  # what it does not write stays as it was
+        return _packed(target)  # the kernel may leave elements unwritten
     assert target.memory is not None
     if not any(overlaps(n, target) for v in values for n in (v.inputs or (v,))):
         return target
@@ -99,32 +95,39 @@ def _prepare(
     snippet: Snippet,
     values: list[Node],
     inputs: Operands,
-    size: int,
     space: Space,
     outs: int,
-    placed: bool,
+    strided: bool,
 ) -> tuple[Kernel, dict[str, Any], int]:
-    """The kernel, the arguments that follow from shapes and strides by name, and the units of work."""
-    policy = cache.policies.elementwise
+    """Return the kernel, the arguments that depend only on shapes and strides, by name, and the units of work.
+
+    Parameters
+    ----------
+    outs : int
+        Number of outputs that are not passed whole.
+    strided : bool
+        Whether any operand has strides. Otherwise all are constants or passed whole.
+    """
+    policy, size = cache.policies.elementwise, prod(space.shape)
     plan = snippet_plan(space, size, inputs.kinds(), outs, policy)
     key = ("snippet", snippet.function, tuple(v.sig for v in values), inputs.pattern, plan)
     kernel = cache.kernel_for(key, snippet_source, plan, snippet, values, inputs.nodes, cache.capabilities)
     loops = space.shape or (1,)
-    strides = [s or (0,) for s in space.strides] if placed else []
+    strides = [s or (0,) for s in space.strides] if strided else []
     rows = size // loops[-1]
     sizes: dict[str, Any] = {"rows": rows, "k": loops[::-1]}
     names = [*(f"y{number}" for number in range(outs)), *inputs.names]
-    sizes |= {f"{name}k": steps[::-1] for name, steps in zip(names, strides, strict=True)} if placed else {}
+    sizes |= {f"{name}k": steps[::-1] for name, steps in zip(names, strides, strict=True)} if strided else {}
     segment = policy.segment or 1 if policy.chunked else 1
     return kernel, sizes, rows * -(-loops[-1] // segment)
 
 
 def _launch(
-    cache: KernelCache, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
+    cache: KernelCache, snippet: Snippet, values: list[Node], arrays: list[Node], outputs: list[Node], shape: Shape
 ) -> Launch:
     policy = cache.policies.elementwise
     inputs = collect_operands(*values)
-    outs = [p for p, (_, _, raw) in zip(places, snippet.outputs, strict=True) if not raw]
+    outs = [p for p, (_, _, raw) in zip(outputs, snippet.outputs, strict=True) if not raw]
     ndim = len(shape)
     strides = (*(aligned(n.shape, n.strides, ndim) for n in outs), *inputs.strides(ndim))
     key: Any = (
@@ -138,17 +141,17 @@ def _launch(
     )
     space = collapse(shape, strides) if strides else collapse(shape, (tuple([0] * ndim),))
     kernel, sizes, units = cache.value_for(
-        key, _prepare, cache, snippet, values, inputs, prod(shape), space, len(outs), bool(strides)
+        key, _prepare, cache, snippet, values, inputs, space, len(outs), bool(strides)
     )
-    nbytes = inputs.nbytes + sum(n.size * n.dtype.itemsize for n in (*arrays, *places))
-    placed = sizes.copy()
+    nbytes = inputs.nbytes + sum(n.size * n.dtype.itemsize for n in (*arrays, *outputs))
+    arguments = sizes.copy()
     raw = [number for number, (_, _, raw) in enumerate((*snippet.inputs, *snippet.outputs)) if raw]
-    whole = (*arrays, *(p for p in places if all(p is not o for o in outs)))
+    whole = (*arrays, *(p for p in outputs if all(p is not o for o in outs)))
     for number, node in zip(raw, whole, strict=True):
-        placed |= leaf_arguments(**{f"w{number}": node}) | {f"w{number}n": node.size}
+        arguments |= leaf_arguments(**{f"w{number}": node}) | {f"w{number}n": node.size}
     for number, (out, shift) in enumerate(zip(outs, space.offsets, strict=False)):
-        placed |= {f"y{number}p": memory_of(out).buffer, f"y{number}o": out.offset + shift}
-    args = kernel.arguments(inputs=inputs.arguments(space.offsets[len(outs) :]), **placed)
+        arguments |= {f"y{number}p": memory_of(out).buffer, f"y{number}o": out.offset + shift}
+    args = kernel.arguments(inputs=inputs.arguments(space.offsets[len(outs) :]), **arguments)
     return Launch(
         kernel,
         (groups(units, nbytes, cache.units, policy),),
@@ -156,5 +159,5 @@ def _launch(
         args,
         COSTLY * nbytes <= policy.inline_bytes,
         nbytes,
-        (arrays, places),
+        (arrays, outputs),
     )

@@ -1,4 +1,4 @@
-"""Launches of kernels that a user has written whole."""
+"""Launch kernels that a user has written in OpenCL C."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ def run_raw(
     Parameters
     ----------
     groups, local : tuple of int
-        Work-groups, and work-items of one, along each dimension; all at least 1.
+        Number of work-groups, and of work-items per work-group, along each dimension. All are at least 1.
     arguments : sequence of Node or NumPy scalar
-        For each parameter but those in local memory. What is pending is computed before, and so is what reads memory
-        that may be written: that of pointers that are not const.
+        The arguments of all parameters that are not in local memory. Pending arrays are evaluated first, and so are the
+        pending readers of arrays that the kernel may write through pointers that are not const.
+    local_bytes : int
+        Bytes of each parameter in local memory.
     """
-    told = [p for p in source.parameters if p.space != "local"]
+    passed = [p for p in source.parameters if p.space != "local"]
     arrays = [a for a in arguments if isinstance(a, Node)]
-    written = [a for p, a in zip(told, arguments, strict=True) if isinstance(a, Node) and not p.const]
+    written = [a for p, a in zip(passed, arguments, strict=True) if isinstance(a, Node) and not p.const]
     with device.lock:
         leaves = list(map(evaluate, arrays))
         for array in written:
@@ -51,7 +53,7 @@ def run_raw(
 
 
 def _types_and_values(arguments: Sequence[Node | np.generic]) -> tuple[list[str], list[Any]]:
-    """Return the types and the values of a kernel's arguments: of an array its buffer, and where it begins in bytes."""
+    """Return the types and values of the arguments of a kernel: for an array, its buffer and its offset in bytes."""
     types: list[str] = []
     values: list[Any] = []
     for argument in arguments:

@@ -1,4 +1,4 @@
-"""The plan of a snippet that runs as a kernel of its own: several outputs, or arrays passed whole.
+"""Plan snippets that run as separate kernels: snippets with several outputs, or with arrays passed as pointers.
 
 The loops are those of a strided elementwise kernel, one element at a time.
 """
@@ -12,16 +12,16 @@ from clarray._engine.tuning.policy import ElementwisePolicy
 
 @dataclass(frozen=True, slots=True)
 class SnippetPlan:
-    """What the source is specialised on.
+    """The specialization of the kernel of a snippet.
 
     Parameters
     ----------
     accesses : tuple of str
-        Per distinct input: ``'const'`` or its access class along the inner loop.
+        The access class of each distinct input along the inner loop, or ``'const'``.
     out_accesses : tuple of str
-        Per output that is not passed whole.
+        The access class of each output that is not passed whole.
     rank : int
-        Loops.
+        Number of loops.
     index : str
         C type of positions.
     policy : ElementwisePolicy
@@ -42,20 +42,20 @@ def snippet_plan(
     Parameters
     ----------
     space : Space
-        Loops; the outputs are the first operands.
+        The loops. The outputs are the first operands.
     size : int
-        Elements of the loops.
+        Number of iterations.
     kinds : tuple of str
-        Per distinct input: ``'const'``, ``'index'`` or ``'memory'``.
+        The kind of each distinct input: ``'const'``, ``'index'`` or ``'memory'``.
     outputs : int
-        How many of the operands are outputs.
+        Number of operands that are outputs.
     """
     shape = space.shape or (1,)
     steps = [s[-1] if s else 0 for s in space.strides]
-    placed = iter(steps[outputs:])
+    input_steps = iter(steps[outputs:])
     accesses = []
     for kind in kinds:
-        step = 0 if kind == "const" else next(placed)
+        step = 0 if kind == "const" else next(input_steps)
         accesses.append(access(step) if kind == "memory" else kind)
     furthest = max([size, *(reach(shape, s) for s in space.strides if s)])
     outs = tuple(access(s) for s in steps[:outputs])

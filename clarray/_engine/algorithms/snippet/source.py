@@ -1,4 +1,4 @@
-"""The source of a snippet that runs as a kernel of its own, and of the program that only checks one."""
+"""Render snippets as separate kernels, and programs that only check that a snippet compiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_source(snippet: Snippet, capabilities: Capabilities) -> str:
-    """A program that calls a snippet once: whether it compiles is all that matters."""
+    """Return a program that calls a snippet once. It is compiled, but never launched."""
     dialect = make_dialect(capabilities, 1)
     params, values, whole = [], [], []
     for number, (_, dtype, raw) in enumerate((*snippet.inputs, *snippet.outputs)):
@@ -57,15 +57,15 @@ def snippet_source(
     values : sequence of Node
         The inputs that are not passed whole, of the snippet's dtypes.
     nodes : sequence of Node
-        Their distinct inputs.
+        The distinct inputs of `values`.
     """
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
-    operands = [_stepped(o) for o in inputs.operands]
+    operands = [_with_inner_stride(o) for o in inputs.operands]
     calls = [Call(f"value{k}", value, inputs) for k, value in enumerate(values)]
     stored = [d for _, d, raw in snippet.outputs if not raw]
     outs = [
-        _stepped(operand(f"y{k}", d, a, dialect, base=f"y{k}b"))
+        _with_inner_stride(operand(f"y{k}", d, a, dialect, base=f"y{k}b"))
         for k, (d, a) in enumerate(zip(stored, plan.out_accesses, strict=True))
     ]
     parts: list[str | Group] = [("inputs", inputs.params)]
@@ -102,21 +102,21 @@ def snippet_source(
     return Source.of("snippet", source(body, dialect, capabilities.function_attribute), fields)
 
 
-def _stepped(o: Operand) -> Operand:
-    """The operand with its stride along the innermost loop among the parameters."""
+def _with_inner_stride(o: Operand) -> Operand:
+    """Return the operand with its stride along the innermost loop as a parameter."""
     return o if o.access == "unit" else replace(o, step=f"{o.name}k0")
 
 
 def _call(snippet: Snippet, values: list[str], whole: list[str], results: list[str]) -> list[str]:
-    """The statements that call the snippet and leave its results in ``<name>_0``, of compute types."""
+    """Return the statements that call the snippet and store its results in ``<name>_0``, in compute types."""
     lines, arguments = [], []
-    left, arrays = iter(values), iter(whole)
+    scalars, arrays = iter(values), iter(whole)
     for number, (_, dtype, raw) in enumerate(snippet.inputs):
         if raw:
             name = next(arrays)
             arguments += [f"{name}p", f"{name}n"]
             continue
-        lines.append(f"const {compute_type(dtype)} v{number} = {next(left)};")
+        lines.append(f"const {compute_type(dtype)} v{number} = {next(scalars)};")
         arguments.append(f"v{number} != 0" if dtype.kind == "b" else f"v{number}")
     returned = snippet.returned
     stored = [d for _, d, raw in snippet.outputs if not raw]

@@ -1,12 +1,12 @@
-"""Kernels that a user has written whole: their parameters are read, and arrays may begin anywhere in a memory.
+"""Parse kernels that a user has written, and rewrite their parameters so that arrays may have an offset.
 
-OpenCL hands a kernel memories, and an array may begin in the midst of one. So a pointer to global memory has beside it
-where its array begins, in bytes, and is made of both in the first line of the kernel:
+OpenCL passes whole buffers, but an array may start at any offset in its buffer. So each pointer to global memory gets
+a second parameter, the offset in bytes. The first line of the kernel computes the pointer from both:
 
-    kernel void f(global const float *x, int n) {                what the user writes
+    kernel void f(global const float *x, int n) {                the text of the user
     kernel void f(global const float *x_0, long x_1, int n) { global const float *x = x_0 and x_1 bytes more;
 
-Lines keep their numbers, so that the compiler's messages name the user's.
+The rewritten text keeps the line numbers, so that messages of the compiler refer to the lines of the user.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNSIGNED = {f"unsigned {word}": f"u{word}" for word in ("char", "short", "int",
     "unsigned": "uint",
     "": "int",
 }
-# Whose elements a pointer may look at, by what it points to; of anything else whatever is passed.
+# The dtypes of arrays that a pointer accepts, by its C type. Pointers to other types accept any dtype.
 POINTED = {
     **{word: {_SCALARS[word], _SCALARS[f"u{word}"]} for word in ("short", "int", "long")},
     "char": {"int8", "uint8", "bool"},
@@ -48,14 +48,14 @@ class Parameter:
     Attributes
     ----------
     text : str
-        Its declaration.
+        The declaration.
     name : str
     space : str
-        'global', 'constant' or 'local' of a pointer; '' of a value.
+        'global', 'constant' or 'local' for a pointer, and '' for a value.
     const : bool
-        Whether nothing is written through it.
+        Whether the kernel cannot write through the pointer.
     type : str
-        What it is, or points to, without qualifiers.
+        The type of the value, or of the elements of the pointer, without qualifiers.
     """
 
     text: str
@@ -66,18 +66,30 @@ class Parameter:
 
     @property
     def dtype(self) -> str | None:
-        """Of a value: NumPy's name of its type; None of one that is no scalar of OpenCL's."""
+        """NumPy's name of the type of a value. None if the type is not a scalar type of OpenCL."""
         return _SCALARS.get(self.type)
 
     @property
     def pointed(self) -> set[str] | None:
-        """Of a pointer: the dtypes that it may look at; None for any."""
+        """The dtypes that a pointer accepts. None if it accepts any dtype."""
         return POINTED.get(re.sub(r"(?<=[a-z])(?:2|3|4|8|16)$", "", self.type).removeprefix("u"))
 
 
 @dataclass(frozen=True, slots=True)
 class RawKernelSource:
-    """A kernel of a source, and where it stands there: its parameters begin and end, and its body begins."""
+    """A kernel in a source text.
+
+    Parameters
+    ----------
+    code : str
+        The source text.
+    name : str
+    parameters : tuple of Parameter
+    begin, end : int
+        Positions in the text at which the parameters begin and end.
+    body : int
+        Position at which the body begins.
+    """
 
     code: str
     name: str
@@ -87,14 +99,14 @@ class RawKernelSource:
     body: int
 
     def text(self, types: Sequence[str], local_bytes: int) -> str:
-        """The source in which arrays may begin anywhere.
+        """Return the source text with offsets of arrays.
 
         Parameters
         ----------
         types : sequence of str
-            Of the arguments that are passed: one source has one list.
+            Types of the arguments.
         local_bytes : int
-            Of the memory that the work-items of a group share.
+            Bytes of each parameter in local memory.
         """
         declared, first = [], []
         for number, p in enumerate(self.parameters):
