@@ -1,4 +1,4 @@
-"""Operands of algorithms that go through their elements in one loop."""
+"""Prepare the operands of algorithms that process elements in a single loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,19 @@ from clarray._engine.writing import write
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """Elements per load, whether in vector types, the C type of positions, and whether vectors are aligned."""
+    """The loads of a kernel.
+
+    Parameters
+    ----------
+    vector : int
+        Elements per load.
+    explicit : bool
+        Whether the kernel uses vector types.
+    index : str
+        C type of positions.
+    aligned : bool
+        Whether vectors are aligned.
+    """
 
     vector: int
     explicit: bool
@@ -33,23 +45,23 @@ class Loads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatOperands:
-    """A value as one loop over its distinct inputs.
+    """A value as a single loop over its distinct inputs.
 
     Parameters
     ----------
     value : Node
-        What is read: the value given, or a contiguous copy of it.
+        The operand, or a contiguous copy of it.
     operands : Operands
     accesses : tuple of str
-        Per distinct input.
+        The access class of each distinct input.
     shifts : tuple of int
-        Added to the offsets of the inputs that are no constants.
+        Increments of the offsets of the inputs that are no constants.
     steps : list of int
-        Strides of those with a run-time stride, in order.
+        Strides of the inputs with a run-time stride, in order.
     whole : bool
-        Whether contiguous inputs start where vectors are aligned.
+        Whether contiguous inputs start at aligned addresses.
     furthest : int
-        Largest distance from an input's first element.
+        Largest distance of an element from the first element of its input.
     """
 
     value: Node
@@ -61,46 +73,46 @@ class FlatOperands:
     furthest: int
 
     def loads(self, policy: ReducePolicy) -> Loads:
-        """How a kernel that only reads loads its elements."""
+        """Choose the loads of a kernel without an output array."""
         dtypes = self.operands.dtypes(self.value)
         explicit = explicit_width(dtypes, policy.explicit)
         vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
         if not policy.explicit and STRIDED in self.accesses:
-            vector = 1  # neighbouring work-items take neighbouring elements
+            vector = 1  # so that neighbouring work-items load neighbouring elements
         index = index_type(self.furthest, policy.chunked)
         return Loads(vector, explicit, index, self.whole and not policy.chunked)
 
 
 def flat_operands_of(value: Node, ordered: bool) -> FlatOperands:
-    """Make a value one loop: as it is, computed while it is read, or else by way of a copy.
+    """Describe a value as a single loop. Copy it if its strides need several loops.
 
     Parameters
     ----------
     ordered : bool
-        Whether the loop must go through the elements in C order.
+        Whether the loop must process the elements in C order.
     """
     materialize_shared(value)
-    found = _line(value, ordered)
-    if found is not None:
-        return found
+    line = _single_loop(value, ordered)
+    if line is not None:
+        return line
     if value.memory is None:
         evaluate(value)
-        found = _line(value, ordered)
-        if found is not None:
-            return found
+        line = _single_loop(value, ordered)
+        if line is not None:
+            return line
     memory = device_of((value,)).allocate(value.size * value.dtype.itemsize)
     copy = contiguous_leaf(memory, value.shape, value.dtype)
     write(copy, value)
-    found = _line(copy, ordered)
-    assert found is not None
-    return found
+    line = _single_loop(copy, ordered)
+    assert line is not None
+    return line
 
 
-def _line(value: Node, ordered: bool) -> FlatOperands | None:
+def _single_loop(value: Node, ordered: bool) -> FlatOperands | None:
     operands = collect_operands(value)
     strides = operands.strides(len(value.shape))
     if ordered:
-        # an output in C order comes first, as the one whose order the loop follows
+        # the loop follows the order of the first operand, so an output in C order comes first
         strides = (contiguous(value.shape), *strides)
     space = collapse(value.shape, strides)
     if len(space.shape) > 1 or (ordered and space.offsets[0]):

@@ -1,8 +1,9 @@
-"""The modules that launch the algorithms, each imported when it is first used.
+"""Import the modules that launch algorithms lazily.
 
-Most programs run few of the algorithms, and a third of what importing clarray took was for the others. So those who
-launch one do it by this module, ``launchers.sort.sort_rows(node)``, and import nothing of its folder but plain values
-(of ``plan`` and ``policy``, `IndexSelection`). From the second time on `launchers.sort` is an attribute as any other.
+Most programs run few algorithms, and imports of the others took a third of the time of ``import clarray``. So callers
+launch an algorithm through this module, as in ``launchers.sort.sort_rows(node)``. From the folder of an algorithm they
+import only plain values, such as names of ``plan`` and ``policy``, and `IndexSelection`. After the first use
+`launchers.sort` is an ordinary attribute.
 """
 
 from __future__ import annotations
@@ -93,11 +94,11 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a module when it is first used: threads that ask at once wait for the same import."""
+    """Import a module on first use. Concurrent threads wait for the same import."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = import_whole(_MODULES[name])
-    return found
+    module = globals()[name] = import_whole(_MODULES[name])
+    return module
 
 
 def __dir__() -> list[str]:

@@ -8,33 +8,33 @@ from clarray._engine.algorithms.index_map.plan import (
     SAME,
     WRAP,
     Axis,
-    copied,
+    copy_count,
     index_map_plan,
-    simplified,
+    simplify,
 )
-from clarray._engine.algorithms.join.plan import join_plan, together
+from clarray._engine.algorithms.join.plan import is_short_join, join_plan
 from clarray._engine.tuning.rows import ROWS
 
 
 def test_axes_without_a_map_are_merged() -> None:
-    assert simplified([Axis(SAME, 4, 30), Axis(SAME, 3, 10), Axis(SAME, 10, 1)]) == [Axis(SAME, 120, 1, 120)]
-    assert simplified([Axis(SAME, 4, 60), Axis(SAME, 1, 7), Axis(SAME, 10, 1)]) == [
+    assert simplify([Axis(SAME, 4, 30), Axis(SAME, 3, 10), Axis(SAME, 10, 1)]) == [Axis(SAME, 120, 1, 120)]
+    assert simplify([Axis(SAME, 4, 60), Axis(SAME, 1, 7), Axis(SAME, 10, 1)]) == [
         Axis(SAME, 4, 60, 4),
         Axis(SAME, 10, 1, 10),
     ]
-    assert simplified([]) == simplified([Axis(SAME, 1, 5)]) == [Axis(SAME, 1, 0)]
+    assert simplify([]) == simplify([Axis(SAME, 1, 5)]) == [Axis(SAME, 1, 0)]
 
 
 def test_maps_that_do_nothing_go() -> None:
-    assert simplified([Axis(WRAP, 7, 1, 7, 14)]) == [Axis(SAME, 7, 1, 7)]
-    assert simplified([Axis(EDGE, 9, 5, 1, 4)]) == [Axis(SAME, 9, 0, 9)]
-    assert simplified([Axis(CONSTANT, 7, 1, 7, 0, (0, 0))]) == [Axis(SAME, 7, 1, 7)]
+    assert simplify([Axis(WRAP, 7, 1, 7, 14)]) == [Axis(SAME, 7, 1, 7)]
+    assert simplify([Axis(EDGE, 9, 5, 1, 4)]) == [Axis(SAME, 9, 0, 9)]
+    assert simplify([Axis(CONSTANT, 7, 1, 7, 0, (0, 0))]) == [Axis(SAME, 7, 1, 7)]
 
 
 def test_a_map_takes_what_lies_within_it_along() -> None:
-    assert simplified([Axis(WRAP, 7, 10, 7, -2), Axis(SAME, 10, 1)]) == [Axis(WRAP, 70, 1, 70, 50)]
-    assert simplified([Axis(EDGE, 9, 10, 7, 1), Axis(SAME, 10, 1)])[0].map == EDGE
-    assert len(simplified([Axis(CONSTANT, 9, 10, 7, 1, (2, 3)), Axis(WRAP, 10, 1, 10, 4)])) == 2
+    assert simplify([Axis(WRAP, 7, 10, 7, -2), Axis(SAME, 10, 1)]) == [Axis(WRAP, 70, 1, 70, 50)]
+    assert simplify([Axis(EDGE, 9, 10, 7, 1), Axis(SAME, 10, 1)])[0].map == EDGE
+    assert len(simplify([Axis(CONSTANT, 9, 10, 7, 1, (2, 3)), Axis(WRAP, 10, 1, 10, 4)])) == 2
 
 
 def test_widths_of_a_remap() -> None:
@@ -48,19 +48,19 @@ def test_widths_of_a_remap() -> None:
 
 
 def test_a_large_source_is_read_once_for_its_copies() -> None:
-    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 20, 1)], 4, ROWS["gpu"].index_map) == 3
-    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 19, 1)], 4, ROWS["gpu"].index_map) == 1
-    assert copied([Axis(SAME, 3, 0), Axis(SAME, (1 << 20) + 1, 1)], 4, ROWS["gpu"].index_map) == 1
-    assert copied([Axis(SAME, 3, 0), Axis(WRAP, 1 << 20, 1, 5)], 4, ROWS["gpu"].index_map) == 1
-    assert copied([Axis(SAME, 3, 0)], 4, ROWS["gpu"].index_map) == 1
+    assert copy_count([Axis(SAME, 3, 0), Axis(SAME, 1 << 20, 1)], 4, ROWS["gpu"].index_map) == 3
+    assert copy_count([Axis(SAME, 3, 0), Axis(SAME, 1 << 19, 1)], 4, ROWS["gpu"].index_map) == 1
+    assert copy_count([Axis(SAME, 3, 0), Axis(SAME, (1 << 20) + 1, 1)], 4, ROWS["gpu"].index_map) == 1
+    assert copy_count([Axis(SAME, 3, 0), Axis(WRAP, 1 << 20, 1, 5)], 4, ROWS["gpu"].index_map) == 1
+    assert copy_count([Axis(SAME, 3, 0)], 4, ROWS["gpu"].index_map) == 1
 
 
 def test_what_is_joined_in_one_launch() -> None:
-    assert together(1, [10, 20], 4, ROWS["gpu"].join)
-    assert together(1 << 20, [1, 1], 4, ROWS["gpu"].join)
-    assert not together(1, [1 << 20, 1 << 20], 4, ROWS["gpu"].join)
-    assert not together(1 << 20, [64, 1], 4, ROWS["gpu"].join)
-    assert not together(5, [3], 4, ROWS["gpu"].join)
+    assert is_short_join(1, [10, 20], 4, ROWS["gpu"].join)
+    assert is_short_join(1 << 20, [1, 1], 4, ROWS["gpu"].join)
+    assert not is_short_join(1, [1 << 20, 1 << 20], 4, ROWS["gpu"].join)
+    assert not is_short_join(1 << 20, [64, 1], 4, ROWS["gpu"].join)
+    assert not is_short_join(5, [3], 4, ROWS["gpu"].join)
 
 
 def test_vectors_of_a_join() -> None:

@@ -1,4 +1,4 @@
-"""Launches of index maps, made and run at once."""
+"""Run index maps eagerly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.algorithms.index_map.plan import SAME, Axis, copied, index_map_plan, simplified
+from clarray._engine.algorithms.index_map.plan import SAME, Axis, copy_count, index_map_plan, simplify
 from clarray._engine.algorithms.index_map.source import index_map_source
 from clarray._engine.expr.layout import reach
 from clarray._engine.expr.node import Node, replanned
@@ -18,18 +18,18 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cach
 
 @replanned
 def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
-    """Write to each element of a new array the element of a leaf that its axes' maps name.
+    """Write a new array whose elements are those of a leaf at mapped positions.
 
     Parameters
     ----------
     source : Node
         A leaf.
     view : View
-        Where in its memory the elements lie.
+        The view of the source's memory.
     axes : sequence of Axis
-        Of the result, in the order of its memory, outermost first.
+        The axes of the result in memory order, outermost first.
     target : Node
-        A leaf of the source's dtype that starts its memory, which nobody else has, and fills it.
+        A leaf of the source's dtype that fills new memory.
     """
     memory = source.memory
     assert memory is not None
@@ -43,20 +43,20 @@ def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> N
 
 
 def index_map_launch(cache: KernelCache, source: Node, view: View, axes: Sequence[Axis], target: Node) -> Launch:
-    """What does so, for a target that has elements."""
-    memory, made = source.memory, target.memory
+    """Return the launch of an index map. The target must not be empty."""
+    memory, target_memory = source.memory, target.memory
     assert memory is not None
-    assert made is not None
+    assert target_memory is not None
     policy = cache.policies.elementwise
-    loops = simplified(axes)
+    loops = simplify(axes)
     itemsize = source.dtype.itemsize
-    copies = copied(loops, itemsize, cache.policies.index_map)
+    copies = copy_count(loops, itemsize, cache.policies.index_map)
     if copies > 1:
         del loops[0]
     plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
     kernel = cache.kernel_for(plan, index_map_source, plan, cache.capabilities)
     size = target.size // copies
-    values: dict[str, Any] = {"yp": made.buffer, "zp": memory.buffer, "zo": view.offset, "size": size}
+    values: dict[str, Any] = {"yp": target_memory.buffer, "zp": memory.buffer, "zo": view.offset, "size": size}
     if copies > 1:
         values["copies"] = copies
     for a, axis in enumerate(reversed(loops)):
@@ -72,6 +72,6 @@ def index_map_launch(cache: KernelCache, source: Node, view: View, axes: Sequenc
 
 
 def _words(value: Any, dtype: np.dtype) -> list[int]:
-    """The bits of a scalar, as unsigned integers of eight bytes."""
+    """Return the bits of a scalar as unsigned integers of eight bytes."""
     bits = np.asarray(value, dtype).tobytes()
     return [int.from_bytes(bits[k : k + 8], "little") for k in range(0, len(bits), 8)]

@@ -1,7 +1,7 @@
-"""The plan of an index map: an array read through a map of positions per axis, moved as plain bits.
+"""Plan index maps, which copy an array through a map of positions per axis, as plain bits.
 
-The result is walked in the order of its memory. Along each axis a map says which element of the source stands at
-a position of the result; see the template for the maps. Axes that lie together, and are mapped together, are one.
+The loops follow the memory order of the result. The map of an axis gives the position in the source for each position
+in the result. The template defines the maps. Neighbouring axes are merged if their maps and strides allow it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ REFLECT = "reflect"
 SYMMETRIC = "symmetric"
 CONSTANT = "constant"
 
-_MERGED = (SAME, WRAP, CONSTANT)  # a run of these axes and what lies within them is mapped as one axis
+_MERGED = (SAME, WRAP, CONSTANT)  # an axis with one of these maps can be merged with an inner axis without a map
 
 
 class Axis(NamedTuple):
-    """One axis of a result, and where it is read from.
+    """One axis of a result, with its map to the source.
 
     Parameters
     ----------
     map : str
         ``'same'``, ``'wrap'``, ``'edge'``, ``'reflect'``, ``'symmetric'`` or ``'constant'``.
     extent : int
-        Of the result.
+        Extent of the result.
     stride : int
-        Of the source, in elements; 0 where it is repeated.
+        Stride of the source, in elements. 0 if the source is repeated.
     source : int
-        Extent of the source; that of the result for ``'same'``.
+        Extent of the source. For ``'same'``, the extent of the result.
     before : int
-        Position in the result of the source's first element.
+        Position of the first element of the source in the result.
     values : tuple of scalars
-        For ``'constant'``: what stands before and after the source, of its dtype.
+        For ``'constant'``: the elements before and after the source, of its dtype.
     """
 
     map: str
@@ -54,24 +54,24 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexMapPlan:
-    """What the source of an index map is specialised on.
+    """The specialization of the kernel of an index map.
 
     Parameters
     ----------
     maps : tuple of str
-        Per axis, innermost first.
+        The maps of the axes, innermost first.
     itemsize : int
         Bytes of an element.
     vector : int
-        Neighbouring elements that are loaded and stored at once.
+        Elements per load and store.
     copies : bool
-        Whether what is made is written several times, one after the other.
+        Whether the result is several copies, one after the other.
     stream : bool
         Whether the result bypasses the caches.
     index : str
         C type of positions.
     policy : ElementwisePolicy
-        An index map has no other needs than an elementwise kernel.
+        The tuning of elementwise kernels, which suits index maps too.
     """
 
     maps: tuple[str, ...]
@@ -83,23 +83,23 @@ class IndexMapPlan:
     policy: ElementwisePolicy
 
 
-def simplified(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes, outermost first, with the simplest maps and as few of them as possible."""
-    found: list[Axis] = []
+def simplify(axes: Sequence[Axis]) -> list[Axis]:
+    """Merge axes, given outermost first, and replace their maps with the simplest equivalent maps."""
+    merged: list[Axis] = []
     for axis in map(_simple, axes):
         if axis.map == SAME and axis.extent == 1:
             continue
-        outer = found[-1] if found else None
+        outer = merged[-1] if merged else None
         if outer and axis.map == SAME and outer.map in _MERGED and outer.stride == axis.stride * axis.extent:
             n = axis.extent
             axis = Axis(outer.map, outer.extent * n, axis.stride, outer.source * n, outer.before * n, outer.values)
-            found.pop()
-        found.append(axis)
-    return found or [Axis(SAME, 1, 0)]
+            merged.pop()
+        merged.append(axis)
+    return merged or [Axis(SAME, 1, 0)]
 
 
 def _simple(axis: Axis) -> Axis:
-    """The same axis without a map where it needs none."""
+    """Replace the map of an axis with ``'same'`` if that is equivalent."""
     map, extent, stride, source, before, values = axis
     if map == WRAP and source:
         before %= source
@@ -110,8 +110,8 @@ def _simple(axis: Axis) -> Axis:
     return Axis(map, extent, stride, source, before, values)
 
 
-def copied(axes: Sequence[Axis], itemsize: int, policy: IndexMapPolicy) -> int:
-    """How many copies of it a large source is read once for: the extent of the outermost axis, or 1."""
+def copy_count(axes: Sequence[Axis], itemsize: int, policy: IndexMapPolicy) -> int:
+    """Return the number of copies per load of a large source: the extent of the outermost axis, or 1."""
     first, rest = axes[0], axes[1:]
     if first.map != SAME or first.stride or not rest or any(a.map != SAME for a in rest):
         return 1
@@ -129,9 +129,9 @@ def index_map_plan(
     size : int
         Elements of the result.
     reach : int
-        Largest distance between an element of the source and its first.
+        Largest distance of an element of the source from its first element.
     copies : int
-        From `copied`; the axes are without the one that it counts.
+        The result of `copy_count`. If it is above 1, `axes` excludes the outermost axis.
     """
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
     furthest = max(size, reach, *(abs(a.before) + 2 * a.source for a in axes))

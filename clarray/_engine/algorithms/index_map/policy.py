@@ -7,14 +7,14 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class IndexMapPolicy:
-    """How often a source is read.
+    """The tuning of index maps.
 
     Parameters
     ----------
     copied_bytes : int
-        A source at least this large is not read again for each copy of it: the caches would not hold it.
+        Smallest source that is loaded once for all its copies, because it exceeds the caches.
     rolled_bytes : int
-        An array at least this large is rolled when the roll is read: with others of the same array then.
+        Smallest array whose rolls are pending, so that several rolls of one array are computed together.
     """
 
     copied_bytes: int

@@ -1,4 +1,4 @@
-"""The source of an index map."""
+"""Render the kernels of index maps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def index_map_source(plan: IndexMapPlan, capabilities: Capabilities) -> Source:
-    """Render the kernel."""
+    """Render the kernel of an index map."""
     dialect = make_dialect(capabilities, 1)
     storage = BITS[plan.itemsize]
     words = -(-plan.itemsize // 8)

@@ -1,4 +1,4 @@
-"""The plan of a join: short runs from several contiguous arrays, taken in turn, in one launch."""
+"""Plan joins: one launch that concatenates short runs of several contiguous arrays."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinPlan:
-    """What the source of a join is specialised on.
+    """The specialization of the kernel of a join.
 
     Parameters
     ----------
     count : int
-        Arrays.
+        Number of arrays.
     itemsize : int
         Bytes of an element.
     vector : int
-        Neighbouring elements that are loaded and stored at once.
+        Elements per load and store.
     single : bool
         Whether there is one row.
     block : int
-        Rows that a CPU writes at a time.
+        Rows per work-item at a time on a CPU.
     whole : bool
-        Whether a vector may be stored at once.
+        Whether vectors of the output are aligned, so that one store writes a vector.
     stream : bool
         Whether the result bypasses the caches.
     index : str
         C type of positions.
     policy : ElementwisePolicy
-        A join has no other needs than an elementwise kernel.
+        The tuning of elementwise kernels, which suits joins too.
     """
 
     count: int
@@ -47,8 +47,8 @@ class JoinPlan:
     policy: ElementwisePolicy
 
 
-def together(rows: int, lengths: Sequence[int], itemsize: int, policy: JoinPolicy) -> bool:
-    """Whether the parts of an array, `rows` runs of `lengths` elements, are better written in one launch."""
+def is_short_join(rows: int, lengths: Sequence[int], itemsize: int, policy: JoinPolicy) -> bool:
+    """Return whether the parts, `rows` runs of `lengths` elements, are short enough for one launch."""
     if len(lengths) < 2:
         return False
     if rows > 1 and max(lengths) * itemsize <= policy.short_bytes:
@@ -64,13 +64,13 @@ def join_plan(
     Parameters
     ----------
     ends : sequence of int
-        Where in a row each part ends.
+        The end of each part in a row.
     pitch : int
-        From a row of the result to the next.
+        Stride between the rows of the result.
     offset : int
-        Of the result's first element.
+        Offset of the result.
     reach : int
-        Elements of the largest array that is read or written.
+        Elements of the largest array.
     """
     policy = policies.elementwise
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1

@@ -7,18 +7,18 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class JoinPolicy:
-    """When arrays are joined in one launch, and how.
+    """The tuning of joins.
 
     Parameters
     ----------
     most : int
-        Arrays in one launch: each costs a comparison per element, and a pointer.
+        Largest number of arrays per launch. Each array costs a comparison per element and a pointer.
     short_bytes : int
-        Parts of a row no longer than this share the sectors of memory that they are written to.
+        Largest part of a row that shares sectors of memory with its neighbours.
     small_bytes : int
-        Parts no larger than this cost less than their launches.
+        Largest part whose copy takes less time than a launch.
     rows : int
-        Rows that a work-item of a CPU writes at a time: the lines of its cache that the parts share are written once.
+        Rows that a work-item writes at a time, so that each cache line shared by parts is written once (CPU).
     """
 
     most: int
@@ -27,5 +27,5 @@ class JoinPolicy:
     rows: int
 
 
-# Not measured one by one.
+# These values were not measured separately.
 CPU = GPU = JoinPolicy(most=8, short_bytes=32, small_bytes=1 << 15, rows=256)

@@ -1,4 +1,4 @@
-"""The source of a join."""
+"""Render the kernels of joins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
-    """Render the kernel."""
+    """Render the kernel of a join."""
     dialect = make_dialect(capabilities, 1)
     storage = BITS[plan.itemsize]
     parts = [(f"__global const {storage} *z{k}", f"const long o{k}") for k in range(plan.count)]

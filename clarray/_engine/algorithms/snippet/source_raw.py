@@ -129,7 +129,7 @@ class RawKernelSource:
 
 
 def _as_pointer(p: Parameter) -> str:
-    """The declaration with ``*x`` where the user has written ``x[]``."""
+    """Return the declaration with ``*x`` instead of ``x[]``."""
     return re.sub(rf"\b{p.name}\s*\[[^\]]*\]\s*$", f"*{p.name}", p.text) if p.space else p.text
 
 
@@ -139,11 +139,11 @@ def read_kernel(code: str, name: str) -> RawKernelSource:
     Raises
     ------
     ValueError
-        There is no such kernel, or its parameters cannot be read.
+        If there is no such kernel, or its parameters cannot be parsed.
     """
-    plain = re.sub(_IGNORED, lambda found: re.sub(r"[^\n]", " ", found[0]), code)
-    for found in re.finditer(rf"\b(?:__)?kernel\b[^;{{}}]*?\b{re.escape(name)}\s*\(", plain):
-        begin = found.end()
+    plain = re.sub(_IGNORED, lambda match: re.sub(r"[^\n]", " ", match[0]), code)
+    for match in re.finditer(rf"\b(?:__)?kernel\b[^;{{}}]*?\b{re.escape(name)}\s*\(", plain):
+        begin = match.end()
         end = _closing(plain, begin)
         body = re.compile(r"[^;{]*\{").match(plain, end + 1)
         if body is not None:
@@ -155,7 +155,7 @@ def read_kernel(code: str, name: str) -> RawKernelSource:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the bracket closes that is open at a place."""
+    """Return the position of the bracket that closes the bracket before `at`."""
     depth = 1
     while depth and at < len(text):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -164,7 +164,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """Parameters, at commas that no bracket holds."""
+    """Split parameters at commas outside of brackets."""
     parts, depth, begin = [], 0, 0
     for at, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
@@ -176,24 +176,24 @@ def _split(text: str) -> list[str]:
 
 
 def _parameter(kernel: str, text: str) -> Parameter:
-    found = re.search(_NAME, text)
+    name = re.search(_NAME, text)
     space = re.search(_SPACE, text)
-    pointer = "*" in text or (found is not None and found[2] is not None)
-    if found is None or pointer != (space is not None) or text.count("*") > 1:
+    pointer = "*" in text or (name is not None and name[2] is not None)
+    if name is None or pointer != (space is not None) or text.count("*") > 1:
         raise ValueError(
             f"kernel {kernel!r}: the parameter {text!r} cannot be read; write `global float *x`, `constant float *x`, "
             "`local float *x` or `int n`, without macros in place of these words"
         )
-    before = text[: found.start()].partition("*")[0]
+    before = text[: name.start()].partition("*")[0]
     kind = " ".join(re.sub(_QUALIFIERS, " ", before).split())
     const = space is not None and (space[1] == "constant" or re.search(r"\bconst\b", before) is not None)
     return Parameter(
-        text=text, name=found[1], space=space[1] if space else "", const=const, type=_UNSIGNED.get(kind, kind)
+        text=text, name=name[1], space=space[1] if space else "", const=const, type=_UNSIGNED.get(kind, kind)
     )
 
 
 def macros(options: Sequence[str]) -> str:
-    r"""Definitions for compiler's options, ``-DNAME`` and ``-DNAME=VALUE``; ValueError for any other.
+    r"""Return ``#define`` lines for the options ``-DNAME`` and ``-DNAME=VALUE``. Raise ValueError for other options.
 
     Examples
     --------
