@@ -343,13 +343,13 @@ def test_threads() -> None:
 
 def test_tables_of_neighbouring_groups_share_no_line_of_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that take groups by turns would wait for each other at every element."""
-    held, of_a_launch = [], launch._held
+    held, of_a_launch = [], launch._allocate_tables
 
     def noted(*given: Any) -> Any:
         held.append(of_a_launch(*given))
         return held[-1]
 
-    monkeypatch.setattr(launch, "_held", noted)
+    monkeypatch.setattr(launch, "_allocate_tables", noted)
     x = clarray.arange(1 << 18, dtype=np.float32)
     with policy_in_force("cpu"):
         for bins in (3, 16, 31, 32, 256):

@@ -368,7 +368,7 @@ def test_an_interrupt_before_the_flag_is_read(monkeypatch: pytest.MonkeyPatch) -
 
     with policy_in_force("tiny-gpu"):
         with monkeypatch.context() as patch:
-            patch.setattr("clarray._engine.algorithms.gather.launch._was_set", interrupted)
+            patch.setattr("clarray._engine.algorithms.gather.launch_kernels._was_set", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 x[clarray.array([0, 7])].evaluate()
         np.testing.assert_array_equal(x[clarray.array([2, 1])].get(), [3.0, 2.0])

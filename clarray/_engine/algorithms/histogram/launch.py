@@ -1,7 +1,6 @@
-"""Launches of histograms: one or more that count, each followed by one that adds the tables up.
+"""Run histograms eagerly: launches that count into tables, each followed by a launch that merges the tables.
 
-A histogram is an algorithm of its own, so its result is memory; its operands may be pending, and are
-then computed while they are read.
+Pending operands are fused into the launches that count. The result is always materialized.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from clarray._engine.algorithms.histogram.plan import (
     HistogramPlan,
     MergePlan,
     Tables,
+    choose_tables,
     launch_units,
     private_groups,
     sum_chunks,
-    tables,
 )
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.histogram.source import Steps, histogram_source, merge_source, sum_types
@@ -50,8 +49,8 @@ from clarray._engine.runtime import Kernel, Memory
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
-_KEPT_BINS = 1 << 16  # counters that are kept, zero, from one histogram to the next
-_LINES = 128  # bytes: two lines of a cache, which come together; threads that count in the same wait for each other
+_CACHED_BINS = 1 << 16  # counters that are reused by the next histogram, reset to zero
+_LINE_BYTES = 128  # two cache lines, which are prefetched together: tables of two threads must not share them
 
 
 class Axis(NamedTuple):
@@ -60,15 +59,15 @@ class Axis(NamedTuple):
     Parameters
     ----------
     kind : str
-        How values become bins: `histogram.plan.UNIFORM` and so on.
+        The search for the bin of a value: `histogram.plan.UNIFORM` etc.
     value : Node
     dtype : dtype
-        In which values are compared with edges.
+        The dtype in which values are compared with edges.
     bins : int
     edges : Node or None
-        A contiguous leaf of bins + 1 edges (of float32 for float16).
+        A contiguous leaf of bins + 1 edges (float32 for float16 values).
     scalars : tuple of float
-        From `histogram.plan.equal_bins`; of other kinds first and last edge.
+        The result of `histogram.plan.equal_bins`, or for other kinds the first and the last edge.
     steps : Steps or None
     """
 
@@ -83,7 +82,7 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A histogram that is being made: what every launch of it needs."""
+    """A histogram with its operands, its result, and the resources of its launches."""
 
     cache: KernelCache
     policy: HistogramPolicy
@@ -98,35 +97,36 @@ class Job:
     status: Memory | None
 
 
-def count_values(value: Node, weight: Node | None, bins: int, known: int | None) -> tuple[Node, int]:
+def count_values(value: Node, weight: Node | None, bins: int, upper_bound: int | None) -> tuple[Node, int]:
     """Count the integers 0 .. bins-1, or sum their weights.
 
     Parameters
     ----------
-    known : int or None
-        What no value exceeds, where that will do and nobody has to wait for the largest one.
+    upper_bound : int or None
+        An upper bound of the values. With a bound, nothing waits for the largest value.
 
     Returns
     -------
     Node
-        A leaf of `bins` int64, or float64 where there are weights.
+        A leaf of `bins` int64 counts, or float64 sums of weights.
     int
-        `known`, or the largest value. From 2^31 on it only says that there are such or negative values.
+        The upper bound, or the largest value. A number of at least 2^31 only means that a value is so large or
+        negative.
     """
     device = device_of((*(value.inputs or (value,)), *((weight.inputs or (weight,)) if weight else ())))
     dtype = np.dtype(np.uint32 if value.dtype.itemsize <= 4 else np.uint64)
     out = _INT64 if weight is None else _FLOAT64
     with device.lock:
         axis = Axis(DIRECT, value, dtype, bins)
-        found = histogram([axis], weight, out, "" if weight is None else "float64")
-        memory = found.memory
+        result = histogram([axis], weight, out, "" if weight is None else "float64")
+        memory = result.memory
         assert memory is not None
-        if known is not None:
-            return found, known
+        if upper_bound is not None:
+            return result, upper_bound
         top = int(device.read_scalar(memory, bins * out.itemsize, out))
         if top < 2**31:
             record_range(value, 0, top)
-        return found, top
+        return result, top
 
 
 @replanned
@@ -136,23 +136,23 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
     Parameters
     ----------
     axes : sequence of Axis
-        Their values have one shape.
+        Axes whose values have the same shape.
     weight : Node or None
-        Of the same shape.
+        Weights of the same shape.
     out : dtype
-        Of the result.
+        The dtype of the result.
     summed : str
-        Dtype of the sums, ``'pair'`` for two floats, or '' without weights.
+        Dtype of the sums, ``'pair'`` for pairs of floats, or '' without weights.
 
     Returns
     -------
     Node
-        A leaf of one axis: the bins in C order.
+        A leaf of one axis, with the bins in C order.
 
     Raises
     ------
     MemoryError
-        There is no room for the bins.
+        If the device has no memory for the bins.
     """
     roots = [a.value for a in axes] + ([weight] if weight is not None else [])
     device = device_of([n for r in roots for n in (r.inputs or (r,))])
@@ -165,12 +165,14 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         bins = 1
         for axis in axes:
             bins *= axis.bins
-        # one more element, for the largest value
+        # and one element for the largest value
         result = contiguous_leaf(device.allocate((bins + 1) * out.itemsize), (bins,), out)
         shape = roots[0].shape
         strides = operands.strides(len(shape))
         space = collapse(shape, strides)
-        if summed and any(space.offsets):  # a pending operand and its result would be summed in opposite orders
+        if summed and any(
+            space.offsets
+        ):  # reversed axes would make the order of the sum depend on whether the operand is pending
             space = collapse_in_c_order(shape, strides)
         job = Job(
             cache=cache,
@@ -188,8 +190,8 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         try:
             _run(job)
         except BaseException:
-            for kept in (_KEPT, _STATUS):  # counters may be left in them
-                cache.prepared.pop(kept, None)
+            for key in (_COUNTERS, _STATUS):  # they may not be zero
+                cache.prepared.pop(key, None)
             raise
         if job.status is not None:
             cache.give_zeros(_STATUS, job.status)
@@ -198,8 +200,8 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
     return result
 
 
-class Prepared(NamedTuple):
-    """A kernel that counts, how its launches are divided, and its extents and strides by name."""
+class PreparedHistogram(NamedTuple):
+    """A kernel that counts, its division into launches of `step` units, and its extents and strides by name."""
 
     plan: HistogramPlan
     tables: Tables
@@ -210,7 +212,7 @@ class Prepared(NamedTuple):
 
 
 def _run(job: Job) -> None:
-    """Count launch by launch; each is merged into the result."""
+    """Run all launches. Each is merged into the result."""
     key = (
         "histogram",
         tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
@@ -222,20 +224,20 @@ def _run(job: Job) -> None:
         job.bins,
         job.result.dtype.char,
     )
-    found = job.cache.value_for(key, _prepared, job)
+    prepared = job.cache.value_for(key, _prepare, job)
     begin = 0
     while True:
-        end = min(found.units, begin + found.step)
-        _count(job, found, begin, end, again=begin > 0)
+        end = min(prepared.units, begin + prepared.step)
+        _count(job, prepared, begin, end, again=begin > 0)
         begin = end
-        if begin >= found.units:
+        if begin >= prepared.units:
             return
 
 
-def _prepared(job: Job) -> Prepared:
+def _prepare(job: Job) -> PreparedHistogram:
     width = _sum_bytes(job.summed) if job.summed else 0
-    found = tables(job.bins, width, job.cache.capabilities.local_bytes, job.policy)
-    plan = _plan(job, found)
+    chosen = choose_tables(job.bins, width, job.cache.capabilities.local_bytes, job.policy)
+    plan = _plan(job, chosen)
     key = (
         "histogram",
         tuple(a.value.sig for a in job.axes),
@@ -243,9 +245,9 @@ def _prepared(job: Job) -> Prepared:
         job.operands.pattern,
         plan,
     )
-    values, steps_of = [a.value for a in job.axes], [a.steps for a in job.axes]
+    values, constants = [a.value for a in job.axes], [a.steps for a in job.axes]
     kernel = job.cache.kernel_for(
-        key, histogram_source, plan, values, steps_of, job.weight, job.operands.nodes, job.cache.capabilities
+        key, histogram_source, plan, values, constants, job.weight, job.operands.nodes, job.cache.capabilities
     )
     length = 1 if plan.space == PRIVATE else plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
@@ -254,11 +256,11 @@ def _prepared(job: Job) -> Prepared:
     for name, steps in zip(job.operands.names, job.space.strides, strict=True):
         layout[f"{name}s"] = (steps or (0,))[::-1]
     step = units if job.summed else launch_units(length, job.policy)
-    return Prepared(plan, found, kernel, units, step, layout)
+    return PreparedHistogram(plan, chosen, kernel, units, step, layout)
 
 
-class _Reading(NamedTuple):
-    """How the inputs of a histogram are read."""
+class _Loads(NamedTuple):
+    """The loads of the inputs of a histogram."""
 
     accesses: tuple[str, ...]
     vector: int
@@ -267,12 +269,12 @@ class _Reading(NamedTuple):
     position: str
 
 
-def _counted(job: Job) -> bool:
-    """Whether work-items take several elements in a row: a GPU's take one each where weights are summed."""
+def _has_vectors(job: Job) -> bool:
+    """Return whether work-items process several consecutive elements. They do not for sums of weights on a GPU."""
     return job.policy.chunked or not job.summed
 
 
-def _reading(job: Job) -> _Reading:
+def _choose_loads(job: Job) -> _Loads:
     policy = job.policy
     dtypes = {np.dtype(a.dtype) for a in job.axes}
     dtypes.update(job.operands.dtypes(*(a.value for a in job.axes), *([job.weight] if job.weight else [])))
@@ -281,49 +283,51 @@ def _reading(job: Job) -> _Reading:
     strides = [s or (0,) for s in job.space.strides]
     shape = job.space.shape or (1,)
     explicit = explicit_width(list(dtypes), policy.explicit) and all(a.kind != STEPS for a in job.axes)
-    # comparing with many edges is worth whole registers
+    # comparisons with many edges pay for whole registers
     widest = 16 if any(a.kind == FEW for a in job.axes) else policy.max_width
     vector = vector_width(list(dtypes), policy.vector_bytes, widest)
     accesses = job.operands.accesses([s[-1] for s in strides], explicit)
-    if not _counted(job) or (not policy.explicit and STRIDED in accesses):
-        vector = 1  # neighbouring work-items take neighbouring elements
-    whole = not policy.explicit and job.operands.rows_aligned(strides, job.operands.shifted_offsets(job.space.offsets))
+    if not _has_vectors(job) or (not policy.explicit and STRIDED in accesses):
+        vector = 1  # so that neighbouring work-items load neighbouring elements
+    aligned = not policy.explicit and job.operands.rows_aligned(
+        strides, job.operands.shifted_offsets(job.space.offsets)
+    )
     position = index_type(furthest(shape, strides, 2 * job.size), policy.chunked)
-    return _Reading(accesses, vector, explicit and vector > 1, whole, position)
+    return _Loads(accesses, vector, explicit and vector > 1, aligned, position)
 
 
-def _plan(job: Job, found: Tables) -> HistogramPlan:
-    policy, reading = job.policy, _reading(job)
-    counted = _counted(job)
+def _plan(job: Job, chosen: Tables) -> HistogramPlan:
+    policy, loads = job.policy, _choose_loads(job)
+    vectors = _has_vectors(job)
     return HistogramPlan(
         kinds=tuple(a.kind for a in job.axes),
         dtypes=tuple(a.dtype.name for a in job.axes),
-        accesses=reading.accesses,
+        accesses=loads.accesses,
         rank=len(job.space.shape or (1,)),
-        vector=reading.vector,
-        loads=policy.loads if counted else 1,
-        explicit=reading.explicit,
-        index=reading.position,
-        aligned=reading.aligned,
+        vector=loads.vector,
+        loads=policy.loads if vectors else 1,
+        explicit=loads.explicit,
+        index=loads.position,
+        aligned=loads.aligned,
         summed=job.summed,
-        space=found.space,
-        table=found.table,
-        copies=found.copies,
-        shifted=found.passes > 1,
-        last=job.result.dtype.name if _counted_last(job, found) else "",
-        work_group=policy.work_group if counted else policy.sum_group,
+        space=chosen.space,
+        table=chosen.table,
+        copies=chosen.copies,
+        shifted=chosen.passes > 1,
+        last=job.result.dtype.name if _is_fused_merge(job, chosen) else "",
+        work_group=policy.work_group if vectors else policy.sum_group,
         policy=policy,
     )
 
 
-def _counted_last(job: Job, found: Tables) -> bool:
-    """Whether the last work-group to finish makes the result, in the same launch."""
-    possible = bool(job.policy.fence) and not job.summed and found.space == LOCAL
-    return possible and found.passes == 1 and job.bins <= _KEPT_BINS
+def _is_fused_merge(job: Job, chosen: Tables) -> bool:
+    """Return whether the last work-group of a launch computes the result, instead of a separate launch."""
+    possible = bool(job.policy.fence) and not job.summed and chosen.space == LOCAL
+    return possible and chosen.passes == 1 and job.bins <= _CACHED_BINS
 
 
-class _Held(NamedTuple):
-    """Tables in memory that work-groups count into, and how many groups there are."""
+class _LaunchTables(NamedTuple):
+    """The tables in memory of a launch, and the number of work-groups that count into them."""
 
     groups: int
     rows: int
@@ -333,8 +337,8 @@ class _Held(NamedTuple):
     zero: bool = False
 
 
-def _held(job: Job, prepared: Prepared, units: int) -> _Held:
-    """Tables for a launch over so many units."""
+def _allocate_tables(job: Job, prepared: PreparedHistogram, units: int) -> _LaunchTables:
+    """Allocate the tables for a launch over `units` units of work."""
     policy, plan, device = job.policy, prepared.plan, job.cache.device
     width = _sum_bytes(job.summed)
     if plan.space == PRIVATE:
@@ -344,46 +348,51 @@ def _held(job: Job, prepared: Prepared, units: int) -> _Held:
         else:
             count = private_groups(units, job.operands.nbytes, row_bytes, job.cache.units, policy)
         rows = count * prepared.tables.copies
-        stride = -(-(job.bins + 1) * width // _LINES) * _LINES // width
-        return _Held(count, rows, stride, device.allocate(rows * stride * width))
+        stride = -(-(job.bins + 1) * width // _LINE_BYTES) * _LINE_BYTES // width
+        return _LaunchTables(count, rows, stride, device.allocate(rows * stride * width))
     if job.summed:
         count = _sum_groups(job, plan, width, units)
         memory = device.allocate(count * job.bins * width)
         owners = device.allocate(count * job.bins * 4) if plan.space == GLOBAL else None
-        return _Held(count, count, job.bins, memory, owners)
+        return _LaunchTables(count, count, job.bins, memory, owners)
     per_group = plan.work_group * max(1, plan.loads)
     count = max(1, min(job.cache.units * policy.groups_per_unit, -(-units // per_group)))
     memory, zero = _counters(job.cache, job.bins)
-    return _Held(count, 1, job.bins, memory, None, zero)
+    return _LaunchTables(count, 1, job.bins, memory, None, zero)
 
 
-def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> None:
-    """Count the units begin .. end-1, in as many passes as there are, and merge."""
-    plan, found = prepared.plan, prepared.tables
+def _count(job: Job, prepared: PreparedHistogram, begin: int, end: int, again: bool) -> None:
+    """Count the units begin .. end-1 in all passes over the bins, and merge the tables."""
+    plan, chosen = prepared.plan, prepared.tables
     nbytes = job.operands.nbytes
     inline = nbytes + 4 * job.bins <= job.policy.inline_bytes
-    held = _held(job, prepared, end - begin)
-    values = prepared.layout | {"begin": begin, "end": end, "stride_": held.stride, "tables": held.memory.buffer}
+    launch_tables = _allocate_tables(job, prepared, end - begin)
+    values = prepared.layout | {
+        "begin": begin,
+        "end": end,
+        "stride_": launch_tables.stride,
+        "tables": launch_tables.memory.buffer,
+    }
     values["inputs"] = job.operands.arguments(job.space.offsets if any(job.space.offsets) else ())
     for k, axis in enumerate(job.axes):
         if axis.edges is not None:
             values |= {f"e{k}": memory_of(axis.edges).buffer, f"n{k}": axis.bins}
             names = [f"{name}{k}" for name in SCALARS.get(axis.kind, ())]
             values |= zip(names, axis.scalars[: len(names)], strict=True)
-    if held.owners is not None:
-        values["owners"] = held.owners.buffer
+    if launch_tables.owners is not None:
+        values["owners"] = launch_tables.owners.buffer
     if job.status is not None:
         values["status"] = job.status.buffer
     if plan.last:
         values |= {"yp": memory_of(job.result).buffer, "again": int(again), "done": job.cache.counters.buffer}
-    for number in range(found.passes):
-        low = number * found.per_pass
-        args = prepared.kernel.arguments(low=low, bins=min(found.per_pass, job.bins - low), **values)
-        Launch(prepared.kernel, (held.groups,), (plan.work_group,), args, inline, nbytes).run()
+    for number in range(chosen.passes):
+        low = number * chosen.per_pass
+        args = prepared.kernel.arguments(low=low, bins=min(chosen.per_pass, job.bins - low), **values)
+        Launch(prepared.kernel, (launch_tables.groups,), (plan.work_group,), args, inline, nbytes).run()
     if not plan.last:
-        _merge(job, held, again, inline)
-    if held.zero:
-        job.cache.give_zeros(_KEPT, held.memory)
+        _merge(job, launch_tables, again, inline)
+    if launch_tables.zero:
+        job.cache.give_zeros(_COUNTERS, launch_tables.memory)
 
 
 def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:
@@ -396,34 +405,39 @@ def _sum_bytes(summed: str) -> int:
     return 4 if not summed else 8 if summed == "pair" else np.dtype(summed).itemsize
 
 
-def _merge(job: Job, held: _Held, again: bool, inline: bool) -> None:
-    """Add the tables up into the result."""
+def _merge(job: Job, launch_tables: _LaunchTables, again: bool, inline: bool) -> None:
+    """Add the tables into the result."""
     policy = job.policy
-    plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, held.zero, policy)
+    plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, launch_tables.zero, policy)
     kernel = job.cache.kernel_for(("histogram merge", plan), merge_source, plan, job.cache.capabilities)
-    values: dict[str, Any] = {"tables": held.memory.buffer, "rows": held.rows, "stride": held.stride, "bins": job.bins}
+    values: dict[str, Any] = {
+        "tables": launch_tables.memory.buffer,
+        "rows": launch_tables.rows,
+        "stride": launch_tables.stride,
+        "bins": job.bins,
+    }
     if job.status is not None:
         values |= {"status": job.status.buffer, "capacity": job.bins}
     args = kernel.arguments(yp=memory_of(job.result).buffer, again=int(again), **values)
-    nbytes = held.rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
+    nbytes = launch_tables.rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
     side = policy.merge_group // policy.merge_lanes
     count = min(-(-job.bins // side), 1 << 16)
     if policy.chunked:
         count = max(1, min(job.cache.units, nbytes // (1 << 16)))
-    Launch(kernel, (max(1, count),), (policy.merge_group,), args, inline, nbytes, held.memory).run()
+    Launch(kernel, (max(1, count),), (policy.merge_group,), args, inline, nbytes, launch_tables.memory).run()
 
 
-_KEPT = ("histogram", "counters")
-_STATUS = ("histogram", "status")  # where the largest value is found
+_COUNTERS = ("histogram", "counters")
+_STATUS = ("histogram", "status")  # the cache key of the memory for the largest value
 
 
 def _counters(cache: KernelCache, bins: int) -> tuple[Memory, bool]:
-    """Zeros to count in, and whether they are to be left zero."""
-    if bins > _KEPT_BINS:
+    """Return counters that are zero, and whether the merge must reset them to zero."""
+    if bins > _CACHED_BINS:
         memory = cache.device.allocate(4 * bins)
         cache.device.fill_zero(memory)
         return memory, False
-    return cache.take_zeros(_KEPT, 4 * _KEPT_BINS), True
+    return cache.take_zeros(_COUNTERS, 4 * _CACHED_BINS), True
 
 
 __all__ = ["LOCAL", "Axis", "count_values", "histogram", "sum_types"]

@@ -1,13 +1,12 @@
-"""The plan of a histogram: where its tables lie, how the input is divided, which bins a pass counts.
+"""Plan histograms: the memory of their tables, the division of the input, and the bins of each pass.
 
-A table has one 32-bit counter, or one sum, per bin. Where it lies is the whole difference between
-devices:
+A table has a 32-bit counter or a sum per bin. Devices differ in the memory of the tables:
 
-private   each work-item has tables of its own, in global memory that stays in its cache (CPU)
-local     each work-group has one in local memory; counters go up by atomic additions, whose order
-          does not matter; sums are added in the order of the elements
-global    more bins than fit, even in a few passes: one table of counters for all work-groups, or
-          one of sums for each
+private   each work-item has its own tables in global memory, which stay in its cache (CPU)
+local     each work-group has a table in local memory. Counters use atomic additions, whose order does not matter.
+          Sums are added in the order of the elements.
+global    for more bins than fit local memory in a few passes: one table of counters for all work-groups, or one table
+          of sums for each work-group
 """
 
 from __future__ import annotations
@@ -25,50 +24,49 @@ LOCAL = "local"
 GLOBAL = "global"
 
 DIRECT = "direct"  # the value is the bin
-UNIFORM = "uniform"  # bins of one width: a multiplication, and a look at the edges where it is close
-STEPS = "steps"  # NumPy's own arithmetic, where its rounding decides
+UNIFORM = "uniform"  # bins of equal width: a multiplication, and a comparison with the edges if the value is close
+STEPS = "steps"  # the arithmetic of NumPy, if the bin depends on its rounding
 SEARCH = "search"  # a binary search in the edges
-FEW = "few"  # the same, where vectors are compared with each edge in turn
+FEW = "few"  # a comparison of vectors with each edge
 
-MOST_BINS = 2**32 - 2  # bins are numbered in 32 bits; the last number says "none"
+MOST_BINS = 2**32 - 2  # the numbers of bins have 32 bits, and the largest number means "no bin"
 SMALLEST_TABLE = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramPlan:
-    """What the source of a histogram is specialised on.
+    """The specialization of the kernel that counts.
 
     Parameters
     ----------
     kinds : tuple of str
-        Per axis, how values become bins.
+        The kind of each axis.
     dtypes : tuple of str
-        Per axis: the dtype in which values are compared with edges.
+        The dtype of each axis in which values are compared with edges.
     accesses : tuple of str
-        Per distinct input.
+        The access class of each distinct input.
     rank : int
-        Loops.
+        Number of loops.
     vector, loads : int
         Elements per load, and loads in flight.
     explicit : bool
-        Written in vector types.
+        Whether the kernel uses vector types.
     index : str
         C type of positions.
     aligned : bool
-        Whether contiguous inputs are loaded by aligned vectors.
+        Whether contiguous inputs are aligned for vector loads.
     summed : str
-        Type of the sums: a dtype's name, ``'pair'`` for two floats, or '' for counters.
+        Type of the sums: the name of a dtype, ``'pair'`` for pairs of floats, or '' for counters.
     space : str
-        Where the tables lie.
+        The memory of the tables.
     table : int
         Bins of a table in local memory.
     copies : int
         Tables per work-group.
     shifted : bool
-        Whether a pass may begin at another bin than the first.
+        Whether a pass may start at a bin other than the first.
     last : str
-        Dtype of the result, where the last work-group to finish makes it; '' where another launch
-        does.
+        Dtype of the result if the last work-group to finish computes it, or '' if another launch does.
     work_group : int
     policy : HistogramPolicy
     """
@@ -94,18 +92,18 @@ class HistogramPlan:
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """What the source that adds tables up is specialised on.
+    """The specialization of the kernel that merges tables.
 
     Parameters
     ----------
     summed : str
         Type of the sums, or '' for counters.
     out : str
-        Name of the result's dtype.
+        Name of the dtype of the result.
     direct : bool
-        Whether the largest value is passed on.
+        Whether to store the largest value after the result.
     zero : bool
-        Whether the table is left zero.
+        Whether to reset the table to zero.
     """
 
     summed: str
@@ -116,19 +114,19 @@ class MergePlan:
 
 
 class Tables(NamedTuple):
-    """Where bins are counted.
+    """The tables of a histogram.
 
     Parameters
     ----------
     space : str
     table : int
-        Bins of a table in local memory; 0 elsewhere.
+        Bins of a table in local memory, or 0 for other memory.
     copies : int
         Tables per work-group.
     passes : int
         Passes over the input.
     per_pass : int
-        Bins that each counts.
+        Bins per pass.
     """
 
     space: str
@@ -138,8 +136,8 @@ class Tables(NamedTuple):
     per_pass: int
 
 
-def tables(bins: int, width: int, local_bytes: int, policy: HistogramPolicy) -> Tables:
-    """Choose where to count `bins` bins.
+def choose_tables(bins: int, width: int, local_bytes: int, policy: HistogramPolicy) -> Tables:
+    """Choose the memory and the passes for a number of bins.
 
     Parameters
     ----------
@@ -151,77 +149,76 @@ def tables(bins: int, width: int, local_bytes: int, policy: HistogramPolicy) -> 
     copies = policy.copies if bins <= policy.copy_bins else 1
     if policy.chunked:
         return Tables(PRIVATE, 0, copies, 1, bins)
-    if width:  # a table of owners beside it, and a tile of sums
+    if width:  # local memory also holds a table of owners and a tile of sums
         fitting = (local_bytes - width * policy.sum_group - 64) // (width + 4)
-        most, copies = min(policy.sum_bins, fitting), 1
+        max_bins, copies = min(policy.sum_bins, fitting), 1
     else:
-        most = min(policy.local_bins, (local_bytes - 64) // 4)
-    passes = max(1, -(-bins // most))
+        max_bins = min(policy.local_bins, (local_bytes - 64) // 4)
+    passes = max(1, -(-bins // max_bins))
     if passes > policy.passes:
         return Tables(GLOBAL, 0, 1, 1, bins)
     per_pass = -(-bins // passes)
-    table = min(most, max(SMALLEST_TABLE, 1 << max(0, per_pass - 1).bit_length()))
+    table = min(max_bins, max(SMALLEST_TABLE, 1 << max(0, per_pass - 1).bit_length()))
     return Tables(LOCAL, table, copies, passes, per_pass)
 
 
 def private_groups(size: int, nbytes: int, row_bytes: int, units: int, policy: HistogramPolicy) -> int:
-    """Work-items with private tables: no more than the tables are worth, or memory is there for."""
-    most = units * (policy.groups_per_unit if row_bytes <= policy.chunk_bytes else 1)
+    """Return the number of work-items with private tables that pays and that memory has room for."""
+    busy = units * (policy.groups_per_unit if row_bytes <= policy.chunk_bytes else 1)
     useful = max(1, nbytes // max(policy.chunk_bytes, 4 * row_bytes))
-    return max(1, min(most, useful, policy.table_bytes // max(1, row_bytes), size))
+    return max(1, min(busy, useful, policy.table_bytes // max(1, row_bytes), size))
 
 
 def sum_chunks(size: int, bins: int, row_bytes: int, policy: HistogramPolicy) -> int:
-    """Return into how many chunks of elements, each with its own table, a CPU divides sums of weights.
+    """Return the number of chunks of elements, each with its own table, into which a CPU divides sums of weights.
 
     The number decides the order in which floats are added, so it follows from the elements and the bins alone. It is
     the same for all tables that `first_guess` may choose, because `bincount` takes a smaller table once the largest
     value is known. Too many tables cost more than the elements: a chunk has at least four elements for each bin, and
     at least `sum_spread` times the square root of their number.
     """
-    most = min(policy.sum_groups, size // policy.sum_chunk, math.isqrt(size) // policy.sum_spread)
+    chunks = min(policy.sum_groups, size // policy.sum_chunk, math.isqrt(size) // policy.sum_spread)
     if bins > policy.guess:
-        most = min(most, size // (4 * bins), policy.table_bytes // row_bytes)
-    return 1 << max(1, most).bit_length() - 1
+        chunks = min(chunks, size // (4 * bins), policy.table_bytes // row_bytes)
+    return 1 << max(1, chunks).bit_length() - 1
 
 
 def first_guess(size: int, largest: int, policy: HistogramPolicy) -> int:
-    """Bins to try when the largest value is not known.
+    """Return the number of bins to try if the largest value is unknown.
 
     Parameters
     ----------
     size : int
         Number of elements.
     largest : int
-        The largest value the dtype holds.
+        The largest value of the dtype.
     """
-    wanted = min(policy.guess, 1 << max(6, (8 * size).bit_length()))
-    return max(1, min(wanted, largest + 1))
+    bins = min(policy.guess, 1 << max(6, (8 * size).bit_length()))
+    return max(1, min(bins, largest + 1))
 
 
 def launch_units(length: int, policy: HistogramPolicy) -> int:
-    """Return how many units of `length` elements one launch may count."""
+    """Return the largest number of units of `length` elements per launch."""
     return max(1, policy.launch_elements // length)
 
 
-# Names of the numbers in `Axis.scalars` that the kernel of a kind takes, in their order there.
+# The names of the arguments of a kind for the values of `Axis.scalars`, in order.
 SCALARS = {UNIFORM: ("first", "last", "scale", "close", "bias"), STEPS: ("first", "last")}
 
 
 def equal_bins(edges: np.ndarray) -> tuple[float, ...] | None:
-    """What finds the bins of edges that are evenly spaced, but for rounding; None if they are not.
+    """Return the constants of a bin search for evenly spaced edges, or None if the spacing is uneven.
 
     Parameters
     ----------
     edges : ndarray
-        At least two, of float32 or float64.
+        At least two edges of float32 or float64.
 
     Returns
     -------
     tuple of float
-        First and last edge; bins per unit of value; in bins, how far a computed position may be
-        off: a value that is closer to an edge is compared with it; the position of zero, less a
-        half.
+        The first edge, the last edge, the bins per unit of value, the largest error of a computed position in bins, and
+        the position of zero minus a half. A value closer to an edge than the error must be compared with the edge.
     """
     bins = edges.size - 1
     exact = edges.astype(np.longdouble)

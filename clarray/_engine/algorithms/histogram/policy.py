@@ -1,4 +1,4 @@
-"""Tuning of histogram: the policy, and its measured values per kind of device."""
+"""Tuning of histograms: the policy, and its measured values per kind of device."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from clarray._engine.fast_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramPolicy:
-    """Shape of a histogram.
+    """The tuning of histograms.
 
     Parameters
     ----------
     vector_bytes, max_width, explicit, chunked, groups_per_unit, inline_bytes, chunk_bytes
-        As in `ElementwisePolicy`.
+        The same as in `ElementwisePolicy`.
     work_group : int
-        Work-items that count into one table in local memory; 1 where each has tables of its own.
+        Work-items that count into one table in local memory. 1 if each work-item has its own tables.
     loads : int
         Loads in flight per work-item.
     copies : int
-        Tables of a work-group, which neighbouring elements take in turn.
+        Tables per work-group, which neighbouring elements use alternately.
     copy_bins : int
-        With more bins than this there is one table.
+        Largest number of bins for more than one table.
     guess : int
-        Bins of the table that `bincount` tries while it looks for the largest value.
+        Bins of the table that `bincount` tries while it computes the largest value.
     local_bins : int
         Bins of the largest table in local memory.
     passes : int
-        Passes over the input, each for as many bins as fit local memory, before a table in global
-        memory is taken instead.
+        Largest number of passes over the input, each for as many bins as fit local memory. Histograms of more bins use
+        tables in global memory.
     sum_group : int
-        Work-items that add weights to one table, in turn where they meet in a bin.
+        Work-items that add weights to one table. Work-items with the same bin add in order.
     sum_groups : int
-        Most work-groups that do so, or most chunks of elements with a table each on a CPU. A fixed number: the order of
-        a float sum must not depend on how many compute units there are.
+        Largest number of work-groups that sum weights, or of chunks of elements with a table each on a CPU. It is
+        fixed, because the order of a float sum must not depend on the number of compute units.
     sum_chunk : int
-        Fewest elements of such a chunk on a CPU.
+        Smallest number of elements of a chunk on a CPU.
     sum_spread : int
-        Such chunks are at most the square root of the number of elements, divided by this.
+        The number of chunks is at most the square root of the number of elements, divided by `sum_spread`.
     sum_bins : int
         Bins of the largest table of sums in local memory.
     rounds : int
-        Rounds in which work-items add to their bins in turn; bins that are met by more of them
-        than that are summed in a tree.
+        Rounds in which work-items add to a shared bin in order. If more work-items share a bin, a tree sums their
+        weights.
     table_bytes : int
-        Most bytes of private tables together, or of sums in global memory.
+        Largest total size of private tables, or of sums in global memory.
     launch_elements : int
-        Elements that one launch counts: 32-bit counters must hold them.
+        Largest number of elements per launch, which 32-bit counters must hold.
     merge_group, merge_lanes : int
-        Work-items of the launch that adds the tables up, and those among them that share a bin.
+        Work-items per work-group of the kernel that merges tables, and work-items per bin.
     compared_bins : int
-        With so many bins, edges of no order are compared with each value in turn rather than searched.
+        Largest number of uneven bins whose edges are all compared with each value instead of searched.
     fence : str
-        As in `ReducePolicy`: with one, the last work-group makes the result of counters.
+        The same as in `ReducePolicy`. With a fence, the last work-group computes the result of counters.
     """
 
     vector_bytes: int
@@ -148,7 +148,7 @@ NVIDIA = replace(
     fence='asm volatile("membar.gl;" ::: "memory");',
 )
 
-# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+# A policy so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(
     CPU,
     vector_bytes=16,

@@ -1,4 +1,4 @@
-"""The sources of a histogram: the launch that counts, and the one that adds the tables up."""
+"""Render the kernels of histograms: the kernel that counts, and the kernel that merges tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Steps(NamedTuple):
-    """The constants of NumPy's own arithmetic for equal bins: nodes of the edges' dtype."""
+    """The constants of NumPy's arithmetic for equal bins, as nodes of the dtype of the edges."""
 
     first: Node
     width: Node
@@ -39,7 +39,7 @@ class Steps(NamedTuple):
 
 
 class AxisCode:
-    """How the values of one axis become bins, as the template sees it."""
+    """The code for the bins of one axis, for the template."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class AxisCode:
         self.bins = str(CType("uint", dialect.width))
         self.ints = str(CType("int", dialect.width))
         self.half = self.type.lane.lit("0.5") if self.is_float else ""
-        # one and a half times the first number from which on there are no fractions
+        # 1.5 times the smallest power of two from which on all floats are integers
         self.magic = "12582912.0f" if self.lane == "float" else "6755399441055744.0"
         self.position_type = "uint" if self.lane == "float" else "ulong"
         entering = converted(value, dtype)
@@ -76,14 +76,14 @@ class AxisCode:
 
     @property
     def params(self) -> list[str]:
-        """Declarations of the edges, their number, and of the scalars of equal bins."""
+        """The declarations of the edges, the number of bins, and the scalars of equal bins."""
         if self.kind == DIRECT:
             return []
         scalars = numbers(self.lane, [f"{name}{self.k}" for name in SCALARS.get(self.kind, ())])
         return [f"__global const {self.lane} *e{self.k}", f"const uint n{self.k}", *scalars]
 
     def clamped(self, text: str, width: int | None = None) -> str:
-        """Values as bins; those that need more than 32 bits become the largest number."""
+        """Return the text that converts values to bins. Values of more than 32 bits become the largest number."""
         ctype = CType(self.type.scalar, width or self.type.width)
         if ctype.bits == 32:
             return text
@@ -93,14 +93,14 @@ class AxisCode:
         return f"(as_{halves}({text}).even | as_{whole}(as_{halves}({text}).odd != ({whole})(0)))"
 
     def bin_of(self, lane: str, position: str = "") -> str:
-        """The call that finds the bin of one value."""
+        """Return the call that computes the bin of a value."""
         k = self.k
         extra = "".join(f", {name}{k}" for name in SCALARS.get(self.kind, ()))
         between = f", {position}" if self.kind == STEPS else ""
         return f"bin{k}({lane}{between}, n{k}, e{k}{extra})"
 
     def bin(self, part: int, tag: str) -> str:
-        """The bin of one part of the loaded elements, in scalar code."""
+        """Return the call that computes the bin of one lane of the loaded elements."""
         position = self.position.call(part, tag) if self.position is not None else ""
         if self.kind == DIRECT:
             return f"direct({self.value.call(part, tag)})"
@@ -117,33 +117,33 @@ class AxisCode:
         return self.dialect.convert(text, CType("int", self.dialect.width), self.type)
 
     def as_position(self, text: str) -> str:
-        """The bits of a number of the axis, as an integer."""
+        """Return the text that reinterprets a value as an unsigned integer."""
         return f"as_{self.position_type}({text})"
 
     def as_bins(self, text: str) -> str:
         return f"as_{self.bins}({text})"
 
     def narrow(self, text: str) -> str:
-        """A comparison's lanes as 32-bit ones."""
+        """Return the text that converts the lanes of a comparison to 32 bits."""
         return self.dialect.convert(text, self.type.int_, CType("int", self.dialect.width))
 
 
 def _numpy_steps(value: Node, steps: Steps) -> Node:
-    """``(value - first) / width * bins``, each step rounded to the dtype."""
+    """Return ``(value - first) / width * bins``, with each step rounded to the dtype."""
     dtype = value.dtype
-    found = value
+    result = value
     for ufunc, constant in (
         (np.subtract, steps.first),
         (np.true_divide, steps.width),
         (np.multiply, steps.bins),
     ):
         loop = find_loop(ufunc, (dtype, dtype), (dtype,))
-        found = Node(loop, (found, constant), value.shape, dtype, value.size)
-    return found
+        result = Node(loop, (result, constant), value.shape, dtype, value.size)
+    return result
 
 
 def sum_types(summed: str) -> tuple[str, str]:
-    """C types of a sum and of a weight; of a counter without weights."""
+    """Return the C types of a sum and of a weight, or of a counter and an empty string."""
     if not summed:
         return "uint", ""
     if summed == "pair":
@@ -160,7 +160,7 @@ def histogram_source(
     nodes: Sequence[Node],
     capabilities: Capabilities,
 ) -> Source:
-    """Render the counting of `values`, one per axis, over the distinct inputs `nodes`."""
+    """Render the kernel that counts `values`, one per axis, over the distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     axes = [
@@ -226,7 +226,7 @@ def _fields(plan: HistogramPlan, inputs: Inputs, axes: list[AxisCode], sum_type:
 
 
 def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
-    """Render the launch that adds tables up."""
+    """Render the kernel that merges tables."""
     dialect = make_dialect(capabilities, 1)
     sum_type, _ = sum_types(plan.summed)
     out = np.dtype(plan.out)
