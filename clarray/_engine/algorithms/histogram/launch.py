@@ -54,7 +54,7 @@ _LINE_BYTES = 128  # two cache lines, which are prefetched together: tables of t
 
 
 class Axis(NamedTuple):
-    """One axis of a histogram.
+    """An axis of a histogram.
 
     Parameters
     ----------

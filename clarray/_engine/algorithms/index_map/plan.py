@@ -26,7 +26,7 @@ _MERGED = (SAME, WRAP, CONSTANT)  # an axis with one of these maps can be merged
 
 
 class Axis(NamedTuple):
-    """One axis of a result, with its map to the source.
+    """An axis of a result, with its map to the source.
 
     Parameters
     ----------

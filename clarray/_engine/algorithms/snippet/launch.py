@@ -61,11 +61,16 @@ def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Seque
         if all(shape):
             _launch(kernel_cache_of(device), snippet, values, arrays, outputs, shape).run()
         for output, target in zip(outputs, targets, strict=True):
-            if output is not target:
-                write(target, output)
+            _copy_output(output, target)
         everyone = [*(i for v in values for i in (v.inputs or (v,))), *arrays, *targets]
         if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in everyone):
             device.synchronize()
+
+
+def _copy_output(output: Node, target: Node) -> None:
+    # a function of its own, because an interrupt at a branch in a loop could leave the lock held
+    if output is not target:
+        write(target, output)
 
 
 def _packed(node: Node) -> Node:

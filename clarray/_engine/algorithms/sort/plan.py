@@ -51,7 +51,7 @@ class KeyKind:
     Parameters
     ----------
     kind : str
-        ``'u'``: unsigned integers; ``'i'``: signed integers; ``'f'``: floats; ``'c'``: two floats.
+        ``'u'`` for unsigned integers, ``'i'`` for signed integers, ``'f'`` for floats, ``'c'`` for two floats.
     bits : int
         Bits of a key. For complex numbers, of the key of one part.
     mantissa : int
