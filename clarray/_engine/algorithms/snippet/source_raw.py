@@ -202,8 +202,8 @@ def macros(options: Sequence[str]) -> str:
     """
     lines = []
     for option in options:
-        found = re.fullmatch(_MACRO, option.strip())
-        if found is None:
+        macro = re.fullmatch(_MACRO, option.strip())
+        if macro is None:
             raise ValueError(f"options may define macros, such as '-DN=4': {option!r} has no meaning here")
-        lines.append(f"#define {found[1]} {'1' if found[2] is None else found[2]}\n")
+        lines.append(f"#define {macro[1]} {'1' if macro[2] is None else macro[2]}\n")
     return "".join(lines) + "#line 1\n" * bool(lines)
