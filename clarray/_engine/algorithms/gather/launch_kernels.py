@@ -19,13 +19,13 @@ from clarray._engine.algorithms.gather.plan import (
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.expr.node import Node, intern_structure, memory_of
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.launch.operands import COSTLY, Operands, append_inputs, collect_operands
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
-from clarray._engine.fast_dataclass import dataclass
 
 _INT64 = np.dtype(np.int64)
 
@@ -206,8 +206,6 @@ def _as_int64(numbers: Node) -> Node:
         numbers.shape,
         _INT64,
         numbers.size,
-        0,
-        0,
         intern_structure((loop.code, numbers.sig)),
         numbers.inputs or (numbers,),
     )
