@@ -31,8 +31,8 @@ const ${out.type} y_${w} = ${value.call(w)};
 % endfor
 </%def>
 ATTR __kernel ${group_attribute}
-void elementwise(${arguments.declared}) {
-  ${arguments.opening}
+void elementwise(${signature.declared}) {
+  ${signature.opening}
   ${access.prologue(everyone, inputs.prepare)}
   const long group = get_group_id(0), groups = get_num_groups(0);
   const long across = (n0 + ${BJ - 1}) / ${BJ}, down = (n${axis} + ${BP - 1}) / ${BP};

@@ -66,8 +66,8 @@ if (m > 0) {
 % endif
 </%def>
 ATTR __kernel ${group_attribute}
-void elementwise(${arguments.declared}) {
-  ${arguments.opening}
+void elementwise(${signature.declared}) {
+  ${signature.opening}
   ${access.prologue(everyone, inputs.prepare)}
 % if policy.chunked:
   const long group = get_group_id(0), groups = get_num_groups(0);

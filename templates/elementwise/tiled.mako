@@ -15,8 +15,8 @@
   direct = [s for s in inputs.operands if s.name not in staged_names]
 %>
 ATTR __kernel ${group_attribute}
-void elementwise(${arguments.declared}) {
-  ${arguments.opening}
+void elementwise(${signature.declared}) {
+  ${signature.opening}
   ${access.prologue(everyone, inputs.prepare)}
 % for s in staged:
   __local ${s.type} ${s.name}t[${T}][${T + 1}];

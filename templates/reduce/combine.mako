@@ -36,8 +36,8 @@ ${states.accumulator(wide, 'wide_t')}
 ${monoids.joining(wide, 'wide_t', 'join_wide')}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
-void combine_parts(${arguments.declared}) {
-  ${arguments.opening}
+void combine_parts(${signature.declared}) {
+  ${signature.opening}
   ${access.prologue((), prepare, [('yp', 'yo')])}
 % if shared:
   const int side = ${wg} / lanes, item = get_local_id(0), lane = item / side;

@@ -199,8 +199,8 @@ ${monoids.masked(m)}
 ${states.lanes(m)}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
-void reduce(${arguments.declared}) {
-  ${arguments.opening}
+void reduce(${signature.declared}) {
+  ${signature.opening}
   ${access.prologue(everyone, prepare)}
 % if shared:
   const int item = get_local_id(0);

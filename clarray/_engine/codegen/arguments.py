@@ -4,6 +4,7 @@
     fields.declared                                     the declarations, for the kernel's signature
     fields.kinds                                        how the runtime takes each: buffer, int64, buffer, int64
     fields.fill(inputs=[x, 0], yp=y, n=100)             the values in that order
+    fields.arrange(inputs=i, yp=y, n=n)                 one value for each name, in that order
 
 A signature has each argument by itself, or its numbers in one structure, which is the last argument:
 
@@ -42,7 +43,7 @@ _NUMBERS = {
 }
 
 Group = tuple[str, Iterable[str]]
-_ALONE = -1  # the length of a field that is no group's
+_ALONE = -1  # the length of a field outside of groups
 
 
 class Field(NamedTuple):
@@ -88,11 +89,12 @@ class Fields:
     ['buffer', 6, 2, 3]
     """
 
-    __slots__ = ("_lengths", "declared", "kinds", "names")
+    __slots__ = ("_lengths", "_starts", "declared", "kinds", "names")
 
     def __init__(self, *parts: str | Group, types: Mapping[str, str] | None = None) -> None:
         fields: list[Field] = []
         self._lengths: dict[str, int] = {}
+        self._starts: dict[str, int] = {}
         keys: list[str] = []
         for part in parts:
             declarations = [part] if isinstance(part, str) else list(part[1])
@@ -100,6 +102,7 @@ class Fields:
             key, length = (run[0].name, _ALONE) if isinstance(part, str) else (part[0], len(run))
             keys.append(key)
             self._lengths[key] = length
+            self._starts[key] = len(fields)
             fields += run
         self.names = tuple([field.name for field in fields])
         self.declared = tuple([field.declared for field in fields])
@@ -139,6 +142,22 @@ class Fields:
             raise self._mismatch(values) from None
         return args
 
+    def arrange(self, **values: Any) -> list[Any]:
+        """Return the values in the order of the declarations, one for each field or group.
+
+        Raises
+        ------
+        TypeError
+            A name is missing or unknown.
+        """
+        if values.keys() != self._lengths.keys():
+            raise self._mismatch(values)
+        return [values[key] for key in self._lengths]
+
+    def start(self, key: str) -> int:
+        """Return the position of a field, or of a group's first field."""
+        return self._starts[key]
+
     def _mismatch(self, values: Mapping[str, Any]) -> TypeError:
         missing = [key for key in self._lengths if key not in values]
         unknown = [key for key in values if key not in self._lengths]
@@ -172,19 +191,19 @@ def by_axis(group: str, ctype: str, prefixes: Sequence[str], rank: int) -> Group
     return group, numbers(ctype, [f"{prefix}{axis}" for axis in range(rank) for prefix in prefixes])
 
 
-class Arguments(NamedTuple):
-    """What a source says of a kernel's arguments.
+class Signature(NamedTuple):
+    """The arguments of a kernel in its source.
 
     Parameters
     ----------
     definition : str
-        Of the structure, before the kernel; empty where there is none.
+        The definition of the structure, before the kernel. Empty without a structure.
     declared : str
-        What stands between the kernel's parentheses.
+        The text between the kernel's parentheses.
     opening : str
-        What its first lines are: each number by its name.
+        The first lines of the kernel. They define a variable for each number of the structure.
     types : tuple of str
-        Their types, in the order in which a launch gives them.
+        The types of the arguments in the order of the fields.
     """
 
     definition: str
@@ -193,23 +212,28 @@ class Arguments(NamedTuple):
     types: tuple[str, ...]
 
 
-def arguments(params: Sequence[str], types: Sequence[str], together: bool) -> Arguments:
-    """Say how a kernel takes these parameters, such as ``const long n``.
+def signature(fields: Fields, in_structure: bool) -> Signature:
+    """Return the signature of a kernel.
 
     Parameters
     ----------
-    together : bool
-        Whether numbers go into a structure, where there are several.
+    in_structure : bool
+        Whether numbers are passed in a structure if they are many.
     """
-    numbers = [kind for kind in types if kind != "buffer"]
-    if not together or len(numbers) < _MANY:
-        return Arguments("", ", ".join(params), "", tuple(types))
-    declared = [param.removeprefix("const ") for param, kind in zip(params, types, strict=True) if kind != "buffer"]
+    names = [name for name, kind in zip(fields.names, fields.kinds, strict=True) if kind != "buffer"]
+    if not in_structure or len(names) < _MANY:
+        return Signature("", ", ".join(fields.declared), "", fields.kinds)
+    numbers = [kind for kind in fields.kinds if kind != "buffer"]
+    buffers = [each for each, kind in zip(fields.declared, fields.kinds, strict=True) if kind == "buffer"]
+    declared = [
+        each.removeprefix("const ")
+        for each, kind in zip(fields.declared, fields.kinds, strict=True)
+        if kind != "buffer"
+    ]
     members = " ".join(f"{declared[k]};" for k in struct_order(numbers))
-    buffers = [param for param, kind in zip(params, types, strict=True) if kind == "buffer"]
-    return Arguments(
+    return Signature(
         f"typedef struct {{ {members} }} numbers_t;\n",
         ", ".join([*buffers, "const numbers_t numbers"]),
-        " ".join(f"const {each} = numbers.{each.split()[-1]};" for each in declared),
-        tuple(kind if kind == "buffer" else IN_STRUCT + kind for kind in types),
+        " ".join(f"const {each} = numbers.{name};" for each, name in zip(declared, names, strict=True)),
+        tuple(kind if kind == "buffer" else IN_STRUCT + kind for kind in fields.kinds),
     )

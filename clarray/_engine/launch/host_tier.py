@@ -138,7 +138,7 @@ class TieredKernel:
             self.host_seconds >= setting.prefetch_after and not self._prefetched
         )
 
-    def prefetch(self, launches: list[Launch], count_argument: int) -> None:
+    def prefetch(self, launches: list[Launch], count: str) -> None:
         """Have the kernel loaded, or compiled if it is used often, by a launch like this one without any work.
 
         A kernel that is on disk is loaded at the next call, which takes 3 ms. A background thread needs up to 100 ms
@@ -155,14 +155,11 @@ class TieredKernel:
             return
         (launch,) = launches
         args: list[Any] = []
-        output = 0
-        for arg in launch.args:
+        for name, arg in zip(launch.kernel.fields.names, launch.args, strict=True):
             if not isinstance(arg, int | float | np.generic):
-                output = len(args)
                 args.append(None)
-            else:
-                args.append(0 if args and args[-1] is None else arg)  # 0 for an offset in a buffer
-        args[output + 2 + count_argument] = 0
+            else:  # no work, and no offsets in buffers
+                args.append(0 if name == count or (args and args[-1] is None) else arg)
         self._compiling = compile_in_background(launch.kernel, launch.groups, launch.local, args, launch.inline)
 
 
@@ -199,11 +196,11 @@ class HostLaunch:
         The expression, and the leaf that it is written to.
     make_launches : callable
         Returns the launch, or the launches, that this one replaces.
-    count_argument : int
-        Index, after the output's two arguments, of the argument with the number of elements or tasks.
+    count : str
+        Name of the kernel's argument with the number of elements, rows or tasks.
     """
 
-    __slots__ = ("_tiered_kernel", "_root", "_target", "_make_launches", "_count_argument")
+    __slots__ = ("_tiered_kernel", "_root", "_target", "_make_launches", "_count")
 
     def __init__(
         self,
@@ -211,13 +208,13 @@ class HostLaunch:
         root: Node,
         target: Node,
         make_launches: Callable[[], Any],
-        count_argument: int = 0,
+        count: str,
     ) -> None:
         self._tiered_kernel = tiered_kernel
         self._root = root
         self._target = target
         self._make_launches = make_launches
-        self._count_argument = count_argument
+        self._count = count
 
     @replanned
     def _launches(self) -> list[Launch]:
@@ -268,4 +265,4 @@ class HostLaunch:
                 name = getattr(root.op, "name", "copy")
                 profiling.record("first call", name, root.size * root.dtype.itemsize, seconds)
             if tiered_kernel.needs_prefetch():
-                tiered_kernel.prefetch(self._launches(), self._count_argument)
+                tiered_kernel.prefetch(self._launches(), self._count)

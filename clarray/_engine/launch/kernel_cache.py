@@ -93,12 +93,12 @@ class KernelCache:
     def kernel(self, source: Source) -> Kernel:
         """Return the kernel of a source. Equal sources share one program."""
         found = self._program(source.text, {source.name: source.arg_types}).kernel(source.name)
-        return found if source.fields is None else _filled_by(found, source.fields)
+        return found if source.fields is None else _with_fields(found, source.fields)
 
     def kernels(self, text: str, fields: Mapping[str, Fields]) -> dict[str, Kernel]:
         """Return the kernels of one program, by name."""
         program = self._program(text, {name: each.kinds for name, each in fields.items()})
-        return {name: _filled_by(program.kernel(name), each) for name, each in fields.items()}
+        return {name: _with_fields(program.kernel(name), each) for name, each in fields.items()}
 
     def _program(self, text: str, arg_types: Mapping[str, Sequence[str]]) -> Program:
         """Make the program of a text, or get it."""
@@ -206,9 +206,9 @@ class KernelCache:
         return value
 
 
-def _filled_by(kernel: Kernel, fields: Fields) -> Kernel:
-    """Have the launches of a kernel give its arguments by name."""
-    kernel.arguments = fields.fill
+def _with_fields(kernel: Kernel, fields: Fields) -> Kernel:
+    """Set the declaration of a kernel's arguments, and return the kernel."""
+    kernel.fields, kernel.arguments = fields, fields.fill
     return kernel
 
 

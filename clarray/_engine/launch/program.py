@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.expr.view import Shape
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache
-from clarray._engine.runtime import KernelStep
+from clarray._engine.runtime import Kernel, KernelStep
 from clarray._engine.speedups import native
 
 Plan = TypeVar("Plan", bound=Callable[..., Any])
@@ -39,6 +39,29 @@ class ExpressionProgram:
     contiguous: bool
     most_size: int
     temporaries: Shape = ()
+
+
+class ArgumentSource(NamedTuple):
+    """The source of an argument, or of all arguments of a group, when a program runs: see `runtime.steps`."""
+
+    letter: str
+    value: Any = None
+
+
+def argument_sources(
+    kernel: Kernel, **sources: ArgumentSource | Sequence[ArgumentSource]
+) -> tuple[str, tuple[Any, ...]]:
+    """Return the letters and the values of a `KernelStep`, in the order in which the kernel declares its arguments.
+
+    Parameters
+    ----------
+    **sources : ArgumentSource or sequence of ArgumentSource
+        For each field its source. For each group a source of all its arguments, or one for each.
+    """
+    ordered: list[ArgumentSource] = []
+    for source in kernel.fields.arrange(**sources):
+        ordered += [source] if isinstance(source, ArgumentSource) else source
+    return "".join([source.letter for source in ordered]), tuple([source.value for source in ordered])
 
 
 def planned_at_once(plan: Plan) -> Plan:

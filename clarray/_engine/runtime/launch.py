@@ -160,12 +160,15 @@ class Kernel:
 
     Attributes
     ----------
+    fields : Fields
+        The declaration of its arguments. Set by the cache that rendered the kernel.
     arguments : callable
-        Takes the arguments by name and returns them in the kernel's order. Set by whoever declared them.
+        Takes the arguments by name and returns them in the kernel's order: ``fields.fill``.
     """
 
     __slots__ = (
         "name",
+        "fields",
         "arguments",
         "code",
         "_device",
@@ -176,6 +179,7 @@ class Kernel:
         "_code_files",
         "__weakref__",
     )
+    fields: Any
     arguments: Callable[..., list[Any]]
 
     def __init__(self, device: Device, program: Program, name: str) -> None:

@@ -6,7 +6,13 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.compact.launch import COUNT_BYTES, prepare_compact
 from clarray._engine.launch.kernel_cache import kernel_cache_of
-from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
+from clarray._engine.launch.program import (
+    ArgumentSource,
+    ExpressionProgram,
+    argument_sources,
+    planned_at_once,
+    use_programs,
+)
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import OPERANDS, OUTPUT, SIZE, TEMPORARY, KernelStep
 
@@ -32,12 +38,21 @@ def plan_selection(device: Device, value: Node, mask: Node) -> ExpressionProgram
         return None
     itemsize = value.dtype.itemsize
     element_bytes = kernels.element_bytes + itemsize
+    kernel = kernels.by_name["compact_once"]
+    letters, args = argument_sources(
+        kernel,
+        inputs=ArgumentSource(OPERANDS, ()),
+        steps=(),
+        size=ArgumentSource(SIZE),
+        counts=ArgumentSource(TEMPORARY, 0),
+        yp=ArgumentSource(OUTPUT),
+    )
     step = KernelStep(
-        kernel=kernels.by_name["compact_once"],
+        kernel=kernel,
         groups=(1,),
         local=(1,),
-        letters=OPERANDS + SIZE + TEMPORARY + OUTPUT,
-        args=((), None, 0, None),
+        letters=letters,
+        args=args,
         inline_bytes=policy.inline_bytes,
         nbytes=0,
         element_bytes=element_bytes,

@@ -8,7 +8,6 @@ for each combination of shapes and strides.
 from __future__ import annotations
 
 from functools import partial
-from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import (
@@ -31,7 +30,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node, leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
-from clarray._engine.fused.elementwise.source import elementwise_source
+from clarray._engine.fused.elementwise.source import elementwise_source, loop_fields
 from clarray._engine.launch.host_tier import HostLaunch, TieredKernel, may_compute_on_host
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import (
@@ -57,13 +56,27 @@ class FlatKernel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StridedKernel:
-    """A strided kernel with the arguments that follow from shapes and strides."""
+    """A strided kernel with the arguments that follow from shapes and strides.
+
+    Parameters
+    ----------
+    shifts : tuple of int
+        Added to the offsets of the inputs, for reversed axes. Empty if no axis is reversed.
+    out_shift : int
+        Added to the offset of the output.
+    loops : tuple of int
+        Values of the fields `loops`.
+    stride_starts : tuple of int
+        For each operand with strides: the position of the first one in `loops`.
+    segment : int
+        Elements of a row per work unit.
+    """
 
     kernel: Kernel | TieredKernel
     shifts: tuple[int, ...]
     out_shift: int
-    sizes: tuple[int, ...]
-    steps_at: tuple[int, ...]
+    loops: tuple[int, ...]
+    stride_starts: tuple[int, ...]
     groups: tuple[int, ...]
     segment: int
     nbytes: int
@@ -80,23 +93,22 @@ def flat_launch(
     allow_host_tier : bool
         Whether NumPy may compute the values if the kernel is not compiled yet.
     """
-    args: list[Any] = []
-    flat = flat_kernel(cache, root, offset, args)
+    inputs: list[Any] = []
+    flat = flat_kernel(cache, root, offset, inputs)
     if flat is None:
         return None
     tiered_kernel = _uncompiled_kernel(flat) if allow_host_tier else None
     if tiered_kernel is not None:
         target = leaf(memory, root.shape, contiguous(root.shape), offset, root.dtype)
         if tiered_kernel.use_host_tier(root, target, root.size):
-            return HostLaunch(tiered_kernel, root, target, partial(flat_launch, cache, root, memory, offset, False))
+            kernel_launch = partial(flat_launch, cache, root, memory, offset, False)
+            return HostLaunch(tiered_kernel, root, target, kernel_launch, "n")
     policy = cache.policies.elementwise
     size = root.size
-    args.append(memory.buffer)
-    args.append(offset)
-    args.append(size)
     nbytes = size * flat.element_bytes
     count = 1 if nbytes < flat.single_group_bytes else groups(-(-size // flat.vector), nbytes, cache.units, policy)
     kernel, inline = resolve_kernel(flat, root), nbytes <= flat.inline_bytes
+    args = kernel.arguments(inputs=inputs, yp=memory.buffer, yo=offset, loops=(size,))
     return _recorded(tiered_kernel, Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes))
 
 
@@ -119,12 +131,12 @@ def resolve_kernel(planned: FlatKernel | StridedKernel, root: Node) -> Kernel:
     return kernel.kernel(root) if isinstance(kernel, TieredKernel) else kernel
 
 
-def flat_kernel(cache: KernelCache, root: Node, offset: int, args: list[Any]) -> FlatKernel | None:
-    """Return the kernel of `flat_launch`, and append the arguments of the inputs to `args`. None if it is not flat."""
+def flat_kernel(cache: KernelCache, root: Node, offset: int, inputs: list[Any]) -> FlatKernel | None:
+    """Return the kernel of `flat_launch`, and append the inputs' arguments to `inputs`. None if it is not flat."""
     policy = cache.policies.elementwise
     explicit = policy.explicit
     key: list[Any] = [root.sig]
-    unaligned = append_flat_inputs(root.inputs or (root,), root.shape, key, args, not explicit, False)
+    unaligned = append_flat_inputs(root.inputs or (root,), root.shape, key, inputs, not explicit, False)
     if unaligned is None:
         return None
     size = root.size
@@ -193,34 +205,32 @@ def strided_launch(
     allow_host_tier : bool
         Whether NumPy may compute the values if the kernel is not compiled yet.
     """
-    args: list[Any] = []
-    strided, nodes = strided_kernel(cache, root, offset, strides, args)
+    inputs: list[Any] = []
+    strided, nodes = strided_kernel(cache, root, offset, strides, inputs)
     tiered_kernel = _uncompiled_kernel(strided) if allow_host_tier else None
     if tiered_kernel is not None:
         target = leaf(memory, root.shape, strides, offset, root.dtype)
         if tiered_kernel.use_host_tier(root, target, root.size):
             kernel_launch = partial(strided_launch, cache, root, memory, offset, strides, False)
-            return HostLaunch(tiered_kernel, root, target, kernel_launch)
+            return HostLaunch(tiered_kernel, root, target, kernel_launch, "rows")
     if strided.shifts:
-        args = Operands(list(nodes)).arguments(strided.shifts)
-    args.append(memory.buffer)
-    args.append(offset + strided.out_shift)
-    args += strided.sizes
+        inputs = Operands(list(nodes)).arguments(strided.shifts)
     nbytes = strided.nbytes
     local = (cache.policies.elementwise.work_group,)
     kernel, inline = resolve_kernel(strided, root), nbytes <= strided.inline_bytes
+    args = kernel.arguments(inputs=inputs, yp=memory.buffer, yo=offset + strided.out_shift, loops=strided.loops)
     return _recorded(tiered_kernel, Launch(kernel, strided.groups, local, args, inline, nbytes))
 
 
 def strided_kernel(
-    cache: KernelCache, root: Node, offset: int, strides: Shape, args: list[Any]
+    cache: KernelCache, root: Node, offset: int, strides: Shape, inputs: list[Any]
 ) -> tuple[StridedKernel, dict[Node, int]]:
-    """Return the kernel of `strided_launch` and the distinct inputs, and append their arguments to `args`."""
+    """Return the kernel of `strided_launch` and the distinct inputs, and append their arguments to `inputs`."""
     policy = cache.policies.elementwise
     key: list[Any] = [root.sig, root.shape, strides]
     if not policy.explicit:
         key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
-    nodes = append_inputs(root.inputs or (root,), key, args, not policy.explicit)
+    nodes = append_inputs(root.inputs or (root,), key, inputs, not policy.explicit)
     return cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides), nodes
 
 
@@ -263,16 +273,19 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
         staged=staged,
     )
     rows = root.size // shape[-1]
-    extents = (rows, *reversed(shape))
-    steps = [stride_arguments((kind,), (loop,)) for kind, loop in zip(strided_accesses, loops, strict=True)]
+    fields = loop_fields(index, len(shape), accesses, out_access)
+    named_strides = {
+        f"{name}s": stride_arguments((kind,), (loop,))
+        for name, kind, loop in zip((*operands.names, "y"), strided_accesses, loops, strict=True)
+    }
     segment = policy.segment or vector
     nbytes = operands.nbytes + root.size * root.dtype.itemsize
     return StridedKernel(
         kernel=_kernel(cache, plan, root, operands),
         shifts=space.offsets[1:] if any(space.offsets) else (),
         out_shift=space.offsets[0],
-        sizes=tuple(chain(extents, *steps)),
-        steps_at=tuple(accumulate(map(len, steps[:-1]), initial=len(extents))),
+        loops=tuple(fields.fill(rows=rows, n=shape[::-1], **named_strides)),
+        stride_starts=tuple([fields.start(name) for name in named_strides]),
         groups=(groups(_work_units(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
         segment=segment,
         nbytes=nbytes,

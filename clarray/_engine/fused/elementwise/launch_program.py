@@ -15,7 +15,13 @@ from clarray._engine.fused.elementwise.launch import (
 )
 from clarray._engine.launch.host_tier import TieredKernel, setting
 from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
-from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
+from clarray._engine.launch.program import (
+    ArgumentSource,
+    ExpressionProgram,
+    argument_sources,
+    planned_at_once,
+    use_programs,
+)
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import LOOPS, OPERANDS, OUTPUT, OUTPUT_OFFSET, SIZE, KernelStep, WorkShare
 
@@ -65,12 +71,20 @@ def _flat_step(cache: KernelCache, root: Node, offset: int, most_size: int) -> K
     flat = flat_kernel(cache, root, offset, [])
     if flat is None or root.size > most_size or _uses_host_tier(flat):
         return None
+    kernel = resolve_kernel(flat, root)
+    letters, args = argument_sources(
+        kernel,
+        inputs=ArgumentSource(OPERANDS, ()),
+        yp=ArgumentSource(OUTPUT),
+        yo=ArgumentSource(OUTPUT_OFFSET, 0),
+        loops=ArgumentSource(SIZE),
+    )
     return KernelStep(
-        kernel=resolve_kernel(flat, root),
+        kernel=kernel,
         groups=None,
         local=(cache.policies.elementwise.work_group,),
-        letters=OPERANDS + OUTPUT + OUTPUT_OFFSET + SIZE,
-        args=((), None, 0, None),
+        letters=letters,
+        args=args,
         inline_bytes=flat.inline_bytes,
         nbytes=0,
         element_bytes=flat.element_bytes,
@@ -83,12 +97,20 @@ def _strided_step(cache: KernelCache, root: Node, offset: int, strides: Shape, a
     strided, _ = strided_kernel(cache, root, offset, strides, [])
     if _uses_host_tier(strided):
         return None
+    kernel = resolve_kernel(strided, root)
+    letters, args = argument_sources(
+        kernel,
+        inputs=ArgumentSource(OPERANDS, strided.shifts),
+        yp=ArgumentSource(OUTPUT),
+        yo=ArgumentSource(OUTPUT_OFFSET, strided.out_shift),
+        loops=ArgumentSource(LOOPS, (strided.loops, strided.stride_starts)),
+    )
     return KernelStep(
-        kernel=resolve_kernel(strided, root),
+        kernel=kernel,
         groups=None if any_extent else strided.groups,
         local=(cache.policies.elementwise.work_group,),
-        letters=OPERANDS + OUTPUT + OUTPUT_OFFSET + LOOPS,
-        args=(strided.shifts, None, strided.out_shift, (strided.sizes, strided.steps_at)),
+        letters=letters,
+        args=args,
         inline_bytes=strided.inline_bytes,
         nbytes=None if any_extent else strided.nbytes,
         share=_share(cache, strided.segment) if any_extent else None,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from clarray._engine.codegen.arguments import arguments
+from clarray._engine.codegen.arguments import Fields, Group, axes, numbers, signature
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
 from clarray._engine.codegen.packed_moves import with_moved_bits
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -32,22 +33,10 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
         base="yb" if strided else "0",
         aligned=plan.aligned,
     )
-    out_params, out_types = parameters(out, const=False)
-    params = inputs.params + out_params
-    arg_types = inputs.arg_types + out_types
-    operands = [*inputs.operands, out]
-    if strided:
-        params += ["const long rows"] + [f"const {plan.index} n{a}" for a in range(plan.rank)]
-        arg_types += ["int64"] + [f"int{32 if plan.index == 'int' else 64}"] * plan.rank
-        for o in operands:
-            axes = range(0 if o.access in STEPPED else 1, plan.rank)
-            params += [f"const {plan.index} {o.name}s{a}" for a in axes]
-            arg_types += [f"int{32 if plan.index == 'int' else 64}"] * len(axes)
-    else:
-        params.append(f"const {plan.index} n")
-        arg_types.append(f"int{32 if plan.index == 'int' else 64}")
+    loops = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_access)
+    fields = Fields(("inputs", inputs.params), *parameters(out, const=False)[0], ("loops", loops.declared))
+    argument_list = signature(fields, capabilities.argument_struct)
     policy = plan.policy
-    argument_list = arguments(params, arg_types, capabilities.argument_struct)
     body = (
         value.text
         + argument_list.definition
@@ -61,8 +50,8 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
             inputs=inputs,
             value=value,
             out=out,
-            arguments=argument_list,
-            everyone=operands,
+            signature=argument_list,
+            everyone=[*inputs.operands, out],
             flat=not strided,
             rank=plan.rank,
             axis=plan.tile_axis,
@@ -73,7 +62,33 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
             group_attribute=(f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"),
         )
     )
-    return Source("elementwise", source(body, dialect, capabilities.function_attribute), argument_list.types)
+    text = source(body, dialect, capabilities.function_attribute)
+    return Source("elementwise", text, argument_list.types, fields)
+
+
+@lru_cache(maxsize=1024)
+def loop_fields(index: str, rank: int, accesses: tuple[str, ...], out_access: str) -> Fields:
+    """Declare the number of elements of a flat kernel, or the extents and the strides of the operands.
+
+    Parameters
+    ----------
+    index : str
+        C type of positions.
+    rank : int
+        Number of loops. 0 for a flat kernel.
+    accesses : tuple of str
+        Per distinct input: ``'const'`` or its access class.
+    out_access : str
+        Access class of the output.
+    """
+    if not rank:
+        return Fields(f"const {index} n")
+    strided = [(f"x{number}", access) for number, access in enumerate(accesses) if access != "const"]
+    strides: list[Group] = []
+    for name, access in (*strided, ("y", out_access)):
+        first = 0 if access in STEPPED else 1  # the other access classes fix the innermost stride
+        strides.append((f"{name}s", numbers(index, [f"{name}s{axis}" for axis in range(first, rank)])))
+    return Fields("const long rows", axes(index, "n", rank), *strides)
 
 
 def _template(plan: ElementwisePlan) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.fused.reduce.prepare import EXTENT, ReductionLaunch, prepare_reduction
+from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_inputs, append_scalar
@@ -52,12 +52,12 @@ def reduction_launches(
         launch = _any_length_launch(cache, epilogue, memory, offset, shape)
         if launch is not None:
             return [launch]
-    prepared, nodes, args = find_or_prepare(cache, epilogue, strides)
+    prepared, nodes, inputs = find_or_prepare(cache, epilogue, strides)
     position = prepared.position
     if position is not None or prepared.shifts:
         operands = Operands(list(nodes))
-        args = (operands if position is None else operands.with_index(position)).arguments(prepared.shifts)
-    return _launches(cache, prepared, args, constants, memory, offset)
+        inputs = (operands if position is None else operands.with_index(position)).arguments(prepared.shifts)
+    return _launches(cache, prepared, inputs, constants, memory, offset)
 
 
 def find_or_prepare(
@@ -68,11 +68,11 @@ def find_or_prepare(
     key: list[Any] = [root.sig, reduced.args[0].shape]
     if len(strides) > 1:
         key.append(strides)
-    args: list[Any] = []
-    nodes = append_inputs(reduced.inputs, key, args, not cache.policies.reduce.explicit)
+    inputs: list[Any] = []
+    nodes = append_inputs(reduced.inputs, key, inputs, not cache.policies.reduce.explicit)
     if constants:  # a constant may have several uses
         key.append(Operands(root.inputs).pattern)
-    return cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides), nodes, args
+    return cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides), nodes, inputs
 
 
 def _any_length_launch(
@@ -88,19 +88,18 @@ def _any_length_launch(
     if not 1 < length < any_length_limit(policy) or extremum_monoid(reduced.op.monoid).indexed:
         return None
     key: list[Any] = [root.sig, None]
-    args: list[Any] = []
-    in_bytes = _append_any_length_inputs(reduced.inputs, shape, key, args, not policy.explicit)
+    inputs: list[Any] = []
+    in_bytes = _append_any_length_inputs(reduced.inputs, shape, key, inputs, not policy.explicit)
     if in_bytes is None:
         return None
     if constants:  # as in `find_or_prepare`
         key.append(Operands(root.inputs).pattern)
     prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
-    for node in constants:
-        append_scalar(args, node)
-    args += (memory.buffer, offset)
-    first_size = len(args)
-    args += prepared.sizes
-    args[first_size + EXTENT] = length
+    loops = list(prepared.loops)
+    loops[prepared.extent_at] = length
+    args = prepared.first.arguments(
+        inputs=inputs, constants=_scalars(constants), yp=memory.buffer, yo=offset, loops=loops
+    )
     nbytes = in_bytes + prepared.out_bytes
     inline = nbytes <= prepared.inline_bytes
     return Launch(prepared.first, (prepared.groups,), (prepared.work_group,), args, inline, nbytes)
@@ -157,48 +156,40 @@ def _append_any_length_inputs(
     return nbytes if high * shape[0] < INT_LIMIT else None
 
 
+def _scalars(constants: tuple[Node, ...]) -> list[Any]:
+    """Return the arguments of an epilogue's constants."""
+    args: list[Any] = []
+    for node in constants:
+        append_scalar(args, node)
+    return args
+
+
 def _launches(
     cache: KernelCache,
     prepared: ReductionLaunch,
-    args: list[Any],
+    inputs: list[Any],
     constants: tuple[Node, ...],
     memory: Memory,
     offset: int,
 ) -> list[Launch]:
     nbytes = prepared.nbytes
     inline = nbytes <= prepared.inline_bytes
-    epilogue_args: list[Any] = []
-    for node in constants:
-        append_scalar(epilogue_args, node)
-    out_args = [memory.buffer, offset]
-    local = (prepared.work_group,)
-    states: list[Memory] = []
-    state_bytes = 0
-    if prepared.parts > 1:
-        states = [cache.device.allocate(prepared.outputs * prepared.parts * d.itemsize) for d in prepared.states]
-        state_bytes = sum(m.nbytes for m in states)
-    if prepared.second is None:
-        args += epilogue_args
-        if states:
-            args += [m.buffer for m in states]
-            args.append(cache.counters.buffer)
-        args += out_args
-        args += prepared.sizes
-        return [Launch(prepared.first, (prepared.groups,), local, args, inline, nbytes, states)]
+    groups, local = (prepared.groups,), (prepared.work_group,)
+    loads = {"inputs": inputs, "loops": prepared.loops}
+    result = {"constants": _scalars(constants), "yp": memory.buffer, "yo": offset}
+    first, second = prepared.first, prepared.second
+    if prepared.parts == 1:
+        return [Launch(first, groups, local, first.arguments(**loads, **result), inline, nbytes)]
+    states = [cache.device.allocate(prepared.outputs * prepared.parts * d.itemsize) for d in prepared.states]
+    state_bytes = sum(m.nbytes for m in states)
     buffers = [m.buffer for m in states]
-    args += buffers
-    args += prepared.sizes
-    sizes = [prepared.outputs, prepared.parts, *prepared.second_sizes]
-    second_args = [*epilogue_args, *buffers, *out_args, *sizes]
+    if second is None:
+        args = first.arguments(states=buffers, counters=cache.counters.buffer, **loads, **result)
+        return [Launch(first, groups, local, args, inline, nbytes, states)]
+    args = first.arguments(states=buffers, **loads)
+    second_args = second.arguments(states=buffers, **result, **prepared.second_numbers)
+    second_bytes = state_bytes + prepared.out_bytes
     return [
-        Launch(prepared.first, (prepared.groups,), local, args, inline, nbytes + state_bytes, states),
-        Launch(
-            prepared.second,
-            (prepared.second_groups,),
-            local,
-            second_args,
-            inline,
-            state_bytes + prepared.out_bytes,
-            states,
-        ),
+        Launch(first, groups, local, args, inline, nbytes + state_bytes, states),
+        Launch(second, (prepared.second_groups,), local, second_args, inline, second_bytes, states),
     ]

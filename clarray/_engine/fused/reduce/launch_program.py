@@ -10,10 +10,16 @@ from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
 from clarray._engine.fused.reduce.launch import any_length_limit, find_or_prepare
 from clarray._engine.fused.reduce.launch_tiered import tiered_reduction
-from clarray._engine.fused.reduce.prepare import EXTENT, prepare_reduction
+from clarray._engine.fused.reduce.prepare import prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import kernel_cache_of
-from clarray._engine.launch.program import ExpressionProgram, planned_at_once, use_programs
+from clarray._engine.launch.program import (
+    ArgumentSource,
+    ExpressionProgram,
+    argument_sources,
+    planned_at_once,
+    use_programs,
+)
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import (
     LENGTH,
@@ -55,25 +61,28 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         prepared, *_ = find_or_prepare(cache, epilogue, strides)
     if prepared.second is not None or prepared.position is not None:
         return None
-    letters = OPERANDS
-    args: list[Any] = [prepared.shifts]
+    loops = [ArgumentSource(NUMBER, number) for number in prepared.loops]
+    if any_length:
+        loops[prepared.extent_at] = ArgumentSource(LENGTH)
+    sources: dict[str, Any] = {
+        "inputs": ArgumentSource(OPERANDS, prepared.shifts),
+        "constants": (),
+        "yp": ArgumentSource(OUTPUT),
+        "yo": ArgumentSource(OUTPUT_OFFSET, 0),
+        "loops": loops,
+    }
     temporaries: tuple[int, ...] = ()
     if prepared.parts > 1:  # work-groups write the states of their parts to temporaries, and count how many are done
         temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
-        letters += TEMPORARY * len(temporaries) + PERSISTENT
-        args += [*range(len(temporaries)), cache.counters]
-    letters += OUTPUT + OUTPUT_OFFSET
-    args += [None, 0]
-    for field, size in enumerate(prepared.sizes):
-        is_length = any_length and field == EXTENT
-        letters += LENGTH if is_length else NUMBER
-        args.append(None if is_length else size)
+        sources["states"] = [ArgumentSource(TEMPORARY, number) for number in range(len(temporaries))]
+        sources["counters"] = ArgumentSource(PERSISTENT, cache.counters)
+    letters, args = argument_sources(prepared.first, **sources)
     step = KernelStep(
         kernel=prepared.first,
         groups=(prepared.groups,),
         local=(prepared.work_group,),
         letters=letters,
-        args=tuple(args),
+        args=args,
         inline_bytes=prepared.inline_bytes,
         nbytes=None if any_length else prepared.nbytes,
     )

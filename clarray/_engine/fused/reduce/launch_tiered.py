@@ -7,7 +7,6 @@ from functools import partial
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape
 from clarray._engine.fused.reduce.launch import reduction_launches
-from clarray._engine.fused.reduce.prepare import TASKS
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.host_tier import HostLaunch, TieredKernel, may_compute_on_host, setting
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
@@ -24,7 +23,7 @@ def reduction_passes(
         target = leaf(memory, root.shape, strides, offset, root.dtype)
         if tiered_kernel.use_host_tier(root, target, max(root.size, epilogue.reduced.args[0].size)):
             make_launches = partial(reduction_launches, cache, epilogue, memory, offset, strides)
-            return [HostLaunch(tiered_kernel, root, target, make_launches, TASKS)]
+            return [HostLaunch(tiered_kernel, root, target, make_launches, "tasks")]
     launches = reduction_launches(cache, epilogue, memory, offset, strides)
     if tiered_kernel is not None:
         tiered_kernel.record_launch(launches[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -40,7 +41,7 @@ from clarray._engine.fused.reduce.plan import (
     split,
 )
 from clarray._engine.fused.reduce.products import is_product
-from clarray._engine.fused.reduce.source import Epilogue, combine_source, reduce_source
+from clarray._engine.fused.reduce.source import Epilogue, combine_source, loop_fields, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
 from clarray._engine.ops.monoids import Monoid, Reduction, extremum_monoid, widened_monoid
@@ -49,28 +50,43 @@ from clarray._engine.tuning import ReducePolicy
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
-_NONE: tuple[int, ...] = ()
-
-# indices in `ReductionLaunch.sizes` of the number of tasks, and of the length of a single axis in one part
-TASKS, EXTENT = 0, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReductionLaunch:
-    """The kernels of a reduction with all arguments that follow from shapes and strides."""
+    """The kernels of a reduction with all arguments that follow from shapes and strides.
+
+    Parameters
+    ----------
+    position : Node, optional
+        The index node of an indexed monoid.
+    shifts : tuple of int
+        Added to the offsets of the inputs, for reversed axes. Empty if no axis is reversed.
+    loops : tuple of int
+        Values of the fields `loops` of the first kernel.
+    extent_at : int
+        Position in `loops` of the extent of the innermost reduced axis.
+    outputs : int
+        Number of results.
+    states : tuple of dtype
+        Dtypes of a state's components.
+    second_numbers : dict
+        Values of the second kernel's fields that are numbers, by name.
+    """
 
     first: Kernel
     second: Kernel | None
     position: Node | None
     shifts: tuple[int, ...]
-    sizes: tuple[int, ...]
+    loops: tuple[int, ...]
+    extent_at: int
     groups: int
     work_group: int
     outputs: int
     parts: int
     states: tuple[np.dtype, ...]
     second_groups: int
-    second_sizes: tuple[int, ...]
+    second_numbers: dict[str, Any]
     nbytes: int
     out_bytes: int
     inline_bytes: int
@@ -184,22 +200,24 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
         cache.capabilities,
     )
     second: Kernel | None = None
-    second_groups, second_sizes = 0, _NONE
+    second_groups, second_numbers = 0, {}
     if plan.partial and not plan.last:
-        second, second_groups, second_sizes = _second(cache, plan, structure, monoid, epilogue, space, division.parts)
+        second, second_groups, second_numbers = _second(cache, plan, structure, monoid, epilogue, space, division.parts)
+    fields = loop_fields(plan)
     return ReductionLaunch(
         first=first,
         second=second,
         position=position,
         shifts=space.offsets[1:] if any(space.offsets) else (),
-        sizes=_sizes(space, plan, division, task.lanes),
+        loops=tuple(fields.fill(**_loop_numbers(space, plan, operands.names, division, task.lanes))),
+        extent_at=fields.start("r"),
         groups=division.groups,
         work_group=policy.work_group,
         outputs=prod(space.kept),
         parts=division.parts,
         states=_state_dtypes(monoid, position),
         second_groups=second_groups,
-        second_sizes=second_sizes,
+        second_numbers=second_numbers,
         nbytes=inputs.nbytes + out_bytes,
         out_bytes=out_bytes,
         inline_bytes=inline_limit(policy.inline_bytes, *reduced.args),
@@ -310,26 +328,31 @@ def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]
     return tuple(position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components)
 
 
-def _sizes(space: ReduceSpace, plan: ReducePlan, division: Split, lanes: int) -> tuple[int, ...]:
-    """Return the arguments after the buffers, in the order of `reduce.source.reduce_source`."""
+def _loop_numbers(
+    space: ReduceSpace, plan: ReducePlan, arrays: Sequence[str], division: Split, lanes: int
+) -> dict[str, Any]:
+    """Return the values of the fields `loop_fields` by name. `arrays` are the names of the inputs with strides."""
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
-    rows = reduced if plan.form == COLUMNS else reduced // inner
-    parts = (division.parts, division.rows_per_part, division.inner_parts, division.inner_per_part)
-    sizes = [
-        division.tasks,
-        prod(space.kept),
-        rows,
-        *(parts if plan.partial else ()),
-        *([] if plan.lanes else [lanes]),
-        *reversed(space.kept),
-        *reversed(space.reduced),
-    ]
-    for k, r in zip(space.kept_strides[1:], space.reduced_strides[1:], strict=True):
-        sizes += [*reversed(k), *reversed(r)]
+    values: dict[str, Any] = {
+        "tasks": division.tasks,
+        "outputs": prod(space.kept),
+        "rows": reduced if plan.form == COLUMNS else reduced // inner,
+        "k": space.kept[::-1],
+        "r": space.reduced[::-1],
+    }
+    if plan.partial:
+        values["parts"] = division.parts
+        values["rows_per_part"] = division.rows_per_part
+        values["inner_parts"] = division.inner_parts
+        values["inner_per_part"] = division.inner_per_part
+    if not plan.lanes:
+        values["lanes"] = lanes
+    for name, k, r in zip(arrays, space.kept_strides[1:], space.reduced_strides[1:], strict=True):
+        values[f"{name}k"], values[f"{name}r"] = k[::-1], r[::-1]
     if plan.last or not plan.partial:
-        sizes += reversed(space.kept_strides[0])
-    return tuple(sizes)
+        values["yk"] = space.kept_strides[0][::-1]
+    return values
 
 
 def _second(
@@ -340,8 +363,8 @@ def _second(
     epilogue: Epilogue,
     space: ReduceSpace,
     parts: int,
-) -> tuple[Kernel, int, tuple[int, ...]]:
-    """Return the kernel of the second launch, its number of work-groups, and its arguments after the buffers."""
+) -> tuple[Kernel, int, dict[str, Any]]:
+    """Return the kernel of the second launch, its number of work-groups, and its numbers by name."""
     policy, outputs = plan.policy, prod(space.kept)
     # work-items of neighbouring outputs make whole memory transactions, the other work-items share the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
@@ -360,8 +383,7 @@ def _second(
     )
     side = policy.work_group // lanes
     most_groups = cache.units * policy.groups_per_unit if policy.chunked else 2**20
-    return (
-        kernel,
-        max(1, min(-(-outputs // side), most_groups)),
-        (*([lanes] if shared else []), *reversed(space.kept), *reversed(space.kept_strides[0])),
-    )
+    values = {"outputs": outputs, "parts": parts, "k": space.kept[::-1], "yk": space.kept_strides[0][::-1]}
+    if shared:
+        values["lanes"] = lanes
+    return kernel, max(1, min(-(-outputs // side), most_groups)), values

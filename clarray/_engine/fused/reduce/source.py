@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.codegen.arguments import arguments
+from clarray._engine.codegen.arguments import Fields, Group, axes, numbers, signature
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -58,7 +59,6 @@ class _EpilogueCode:
     def __init__(self, epilogue: Epilogue, dialect: Dialect, name: str = "epilogue") -> None:
         self.name = name
         self.params: list[str] = []
-        self.arg_types: list[str] = []
         self.prepare: list[str] = []
         inputs = Inputs((), (), dialect, base=False)
         inputs.slots[id(epilogue.reduced)] = "result"
@@ -66,9 +66,8 @@ class _EpilogueCode:
         self.constants: list[str] = []
         for number, node in enumerate(epilogue.constants):
             constant = f"e{number}"
-            params, kinds, lines = scalar_parameters(constant, node.dtype)
+            params, _, lines = scalar_parameters(constant, node.dtype)
             self.params += params
-            self.arg_types += kinds
             self.prepare += lines
             inputs.slots[id(node)] = constant
             inputs.types.append((constant, node.dtype, True))
@@ -77,10 +76,6 @@ class _EpilogueCode:
 
     def call(self, result: str) -> str:
         return f"{self.name}({', '.join([result, *self.constants])})"
-
-
-def _stride_params(o: Operand, prefix: str, axes: range, index: str) -> list[str]:
-    return [f"const {index} {o.name}{prefix}{a}" for a in axes]
 
 
 class _ResultCode:
@@ -103,29 +98,46 @@ class _ResultCode:
         self.wide = _EpilogueCode(epilogue, code.dialect, "epilogue_wide") if vectors else None
         self.text = "".join(function.text for function in (self.epilogue, self.wide) if function is not None)
         self.prepare = self.epilogue.prepare if self.epilogue is not None else []
-        self.params, self.arg_types = _result_parameters(plan, code, self.out)
-        if self.epilogue is not None:
-            self.params, self.arg_types = self.epilogue.params + self.params, self.epilogue.arg_types + self.arg_types
+        self.fields = self._fields(plan, code)
+
+    def _fields(self, plan: ReducePlan, code: MonoidCode) -> list[str | Group]:
+        """Declare the states, or the epilogue's constants and the output, or all of them and the counters."""
+        states = _state_fields(code)
+        if self.epilogue is None:
+            return [("states", states)]
+        fields: list[str | Group] = [("constants", self.epilogue.params)]
+        if plan.partial:
+            volatile = [state.replace("__global", "volatile __global") for state in states]
+            fields += [("states", volatile), "volatile __global int *counters"]
+        return [*fields, *parameters(self.out, const=False)[0]]
 
 
-def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Operand]) -> tuple[list[str], list[str]]:
-    """Return the parameters of sizes, extents and strides, and their types. The output has strides of kept axes."""
-    kept_axes, reduced_axes = range(plan.kept_rank), range(plan.reduced_rank)
-    loops = [f"const {plan.index} k{a}" for a in kept_axes] + [f"const {plan.index} r{a}" for a in reduced_axes]
-    for o in operands:
-        loops += _stride_params(o, "k", kept_axes, plan.index)
-        loops += _stride_params(o, "r", reduced_axes, plan.index)
-    for o in outs:
-        loops += _stride_params(o, "k", kept_axes, plan.index)
-    sizes = ["const long tasks", "const long outputs", "const long rows"]
-    if plan.partial:
-        sizes += [f"const long {name}" for name in ("parts", "rows_per_part", "inner_parts", "inner_per_part")]
-    kinds = ["int64"] * len(sizes)
-    if not plan.lanes:
-        sizes.append("const int lanes")
-        kinds.append("int32")
-    integer = "int32" if plan.index == "int" else "int64"
-    return sizes + loops, kinds + [integer] * len(loops)
+def loop_fields(plan: ReducePlan) -> Fields:
+    """Declare the numbers, extents and strides of a plan's loops. The output has strides of the kept axes."""
+    arrays = tuple([f"x{number}" for number, kind in enumerate(plan.accesses) if kind != "const"])
+    final = plan.last or not plan.partial
+    return _loop_fields(plan.index, plan.kept_rank, plan.reduced_rank, arrays, plan.partial, not plan.lanes, final)
+
+
+@lru_cache(maxsize=1024)
+def _loop_fields(
+    index: str, kept_rank: int, reduced_rank: int, arrays: tuple[str, ...], partial: bool, lanes: bool, final: bool
+) -> Fields:
+    counts = ["tasks", "outputs", "rows"]
+    if partial:
+        counts += ["parts", "rows_per_part", "inner_parts", "inner_per_part"]
+    return Fields(
+        *numbers("long", counts),
+        *(["const int lanes"] if lanes else []),
+        axes(index, "k", kept_rank),
+        axes(index, "r", reduced_rank),
+        *[
+            axes(index, f"{name}{kind}", rank)
+            for name in arrays
+            for kind, rank in (("k", kept_rank), ("r", reduced_rank))
+        ],
+        *([axes(index, "yk", kept_rank)] if final else []),
+    )
 
 
 def reduce_source(
@@ -160,10 +172,8 @@ def reduce_source(
     call = ProductCall(value, inputs, dialect) if plan.products else Call("value", entry, inputs)
     mask = Call("where", masks[0], inputs) if masks else None
     result = _ResultCode(plan, epilogue, code, inner)
-    params, arg_types = _loop_parameters(plan, operands, result.outs)
-    params = [*inputs.params, *result.params, *params]
-    arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
-    argument_list = arguments(params, arg_types, capabilities.argument_struct)
+    fields = Fields(("inputs", inputs.params), *result.fields, ("loops", loop_fields(plan).declared))
+    argument_list = signature(fields, capabilities.argument_struct)
     functions = call.text + (mask.text if mask is not None else "") + result.text + argument_list.definition
     body = functions + render(
         "reduce/reduce",
@@ -192,11 +202,12 @@ def reduce_source(
         everyone=[*operands, *result.outs],
         kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank,
-        arguments=argument_list,
+        signature=argument_list,
         at_row=_at_row,
         prepare=inputs.prepare + result.prepare,
     )
-    return Source("reduce", source(body, dialect, capabilities.function_attribute), argument_list.types)
+    text = source(body, dialect, capabilities.function_attribute)
+    return Source("reduce", text, argument_list.types, fields)
 
 
 def combine_source(
@@ -212,16 +223,16 @@ def combine_source(
     code = MonoidCode(monoid, dialect, monoid.accumulated_dtype, index_dtype)
     epilogue_code = _EpilogueCode(epilogue, code.scalar)
     out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
-    states, kinds = _state_parameters(code)
-    out_params, out_kinds = parameters(out, const=False)
-    params = [*epilogue_code.params, *states, *out_params, "const long outputs", "const long parts"]
-    if shared:
-        params.append("const int lanes")
-    params += [f"const long k{a}" for a in range(plan.kept_rank)]
-    params += [f"const long yk{a}" for a in range(plan.kept_rank)]
-    arg_types = [*epilogue_code.arg_types, *kinds, *out_kinds, *["int64"] * 2, *["int32"] * shared]
-    arg_types += ["int64"] * (2 * plan.kept_rank)
-    argument_list = arguments(params, arg_types, capabilities.argument_struct)
+    fields = Fields(
+        ("constants", epilogue_code.params),
+        ("states", _state_fields(code)),
+        *parameters(out, const=False)[0],
+        *numbers("long", ["outputs", "parts"]),
+        *(["const int lanes"] if shared else []),
+        axes("long", "k", plan.kept_rank),
+        axes("long", "yk", plan.kept_rank),
+    )
+    argument_list = signature(fields, capabilities.argument_struct)
     body = (
         epilogue_code.text
         + argument_list.definition
@@ -237,12 +248,12 @@ def combine_source(
             epilogue=epilogue_code,
             out=out,
             kept_rank=plan.kept_rank,
-            arguments=argument_list,
+            signature=argument_list,
             prepare=epilogue_code.prepare,
         )
     )
-    attribute = capabilities.function_attribute
-    return Source("combine_parts", source(body, dialect, attribute), argument_list.types)
+    text = source(body, dialect, capabilities.function_attribute)
+    return Source("combine_parts", text, argument_list.types, fields)
 
 
 def _wide(code: MonoidCode, policy: ReducePolicy) -> MonoidCode | None:
@@ -251,23 +262,9 @@ def _wide(code: MonoidCode, policy: ReducePolicy) -> MonoidCode | None:
     return code.at(width) if policy.explicit and code.joins and not code.complex and width > 1 else None
 
 
-def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:
-    """Return the parameters of the first launch for its results: states, the output, or both and the counters."""
-    if not plan.partial:
-        return parameters(out, const=False)
-    states, kinds = _state_parameters(code)
-    if not plan.last:
-        return states, kinds
-    out_params, out_kinds = parameters(out, const=False)
-    return (
-        [*(p.replace("__global", "volatile __global") for p in states), "volatile __global int *counters", *out_params],
-        [*kinds, "buffer", *out_kinds],
-    )
-
-
-def _state_parameters(code: MonoidCode) -> tuple[list[str], list[str]]:
-    names = [f"__global {code.lane(d)} *q_{n}" for n, d in code.components]
-    return names, ["buffer"] * len(names)
+def _state_fields(code: MonoidCode) -> list[str]:
+    """Declare a buffer for each component of a state."""
+    return [f"__global {code.lane(dtype)} *q_{name}" for name, dtype in code.components]
 
 
 def _with_step(o: Operand, inner: str) -> Operand:
