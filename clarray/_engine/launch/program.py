@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import Any, TypeVar
 
 from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.expr.view import Shape
@@ -41,27 +42,19 @@ class ExpressionProgram:
     temporaries: Shape = ()
 
 
-class ArgumentSource(NamedTuple):
-    """The source of an argument, or of all arguments of a group, when a program runs: see `runtime.steps`."""
-
-    letter: str
-    value: Any = None
+Sources = tuple[str, Sequence[Any]]  # the letters of arguments, and a value for each letter: see `runtime.steps`
 
 
-def argument_sources(
-    kernel: Kernel, **sources: ArgumentSource | Sequence[ArgumentSource]
-) -> tuple[str, tuple[Any, ...]]:
-    """Return the letters and the values of a `KernelStep`, in the order in which the kernel declares its arguments.
+def argument_sources(kernel: Kernel, **sources: Sources) -> Sources:
+    """Return the sources of all arguments of a `KernelStep`, in the order in which the kernel declares them.
 
     Parameters
     ----------
-    **sources : ArgumentSource or sequence of ArgumentSource
-        For each field its source. For each group a source of all its arguments, or one for each.
+    **sources : tuple of str and sequence
+        The sources of each field or group.
     """
-    ordered: list[ArgumentSource] = []
-    for source in kernel.fields.arrange(**sources):
-        ordered += [source] if isinstance(source, ArgumentSource) else source
-    return "".join([source.letter for source in ordered]), tuple([source.value for source in ordered])
+    letters, values = zip(*kernel.fields.arrange(**sources), strict=True)
+    return "".join(letters), tuple(chain.from_iterable(values))
 
 
 def planned_at_once(plan: Plan) -> Plan:

@@ -34,9 +34,9 @@ def test_values_are_filled_by_name_in_the_order_of_declarations(fields: Fields) 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"k": (2, 3), "yp": 0, "inputs": [0, 0]}, "missing: ['scale']"),
-        ({"k": (2, 3), "yp": 0, "inputs": [0, 0], "scales": 1}, "does not have: ['scales']"),
-        ({"k": (2, 3), "yp": 0, "inputs": [0, 0], "scale": 1, "k0": 1}, "does not have: ['k0']"),
+        ({"k": (2, 3), "yp": 0, "inputs": [0, 0]}, "missing 1 required keyword-only argument: 'scale'"),
+        ({"k": (2, 3), "yp": 0, "inputs": [0, 0], "scales": 1}, "unexpected keyword argument 'scales'"),
+        ({"k": (2, 3), "yp": 0, "inputs": [0, 0], "scale": 1, "k0": 1}, "unexpected keyword argument 'k0'"),
         ({"k": (2,), "yp": 0, "inputs": [0, 0], "scale": 1}, "k has 2 fields, not 1"),
         ({"k": (2, 3), "yp": 0, "inputs": [0, 0, 0], "scale": 1}, "inputs has 2 fields, not 3"),
     ],

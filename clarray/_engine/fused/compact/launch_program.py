@@ -6,13 +6,7 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.compact.launch import COUNT_BYTES, prepare_compact
 from clarray._engine.launch.kernel_cache import kernel_cache_of
-from clarray._engine.launch.program import (
-    ArgumentSource,
-    ExpressionProgram,
-    argument_sources,
-    planned_at_once,
-    use_programs,
-)
+from clarray._engine.launch.program import ExpressionProgram, argument_sources, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import OPERANDS, OUTPUT, SIZE, TEMPORARY, KernelStep
 
@@ -41,11 +35,11 @@ def plan_selection(device: Device, value: Node, mask: Node) -> ExpressionProgram
     kernel = kernels.by_name["compact_once"]
     letters, args = argument_sources(
         kernel,
-        inputs=ArgumentSource(OPERANDS, ()),
-        steps=(),
-        size=ArgumentSource(SIZE),
-        counts=ArgumentSource(TEMPORARY, 0),
-        yp=ArgumentSource(OUTPUT),
+        inputs=(OPERANDS, [()]),
+        steps=("", []),
+        size=(SIZE, [None]),
+        counts=(TEMPORARY, [0]),
+        yp=(OUTPUT, [None]),
     )
     step = KernelStep(
         kernel=kernel,

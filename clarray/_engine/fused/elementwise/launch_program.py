@@ -15,13 +15,7 @@ from clarray._engine.fused.elementwise.launch import (
 )
 from clarray._engine.launch.host_tier import TieredKernel, setting
 from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
-from clarray._engine.launch.program import (
-    ArgumentSource,
-    ExpressionProgram,
-    argument_sources,
-    planned_at_once,
-    use_programs,
-)
+from clarray._engine.launch.program import ExpressionProgram, argument_sources, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import LOOPS, OPERANDS, OUTPUT, OUTPUT_OFFSET, SIZE, KernelStep, WorkShare
 
@@ -74,10 +68,10 @@ def _flat_step(cache: KernelCache, root: Node, offset: int, most_size: int) -> K
     kernel = resolve_kernel(flat, root)
     letters, args = argument_sources(
         kernel,
-        inputs=ArgumentSource(OPERANDS, ()),
-        yp=ArgumentSource(OUTPUT),
-        yo=ArgumentSource(OUTPUT_OFFSET, 0),
-        loops=ArgumentSource(SIZE),
+        inputs=(OPERANDS, [()]),
+        yp=(OUTPUT, [None]),
+        yo=(OUTPUT_OFFSET, [0]),
+        loops=(SIZE, [None]),
     )
     return KernelStep(
         kernel=kernel,
@@ -100,10 +94,10 @@ def _strided_step(cache: KernelCache, root: Node, offset: int, strides: Shape, a
     kernel = resolve_kernel(strided, root)
     letters, args = argument_sources(
         kernel,
-        inputs=ArgumentSource(OPERANDS, strided.shifts),
-        yp=ArgumentSource(OUTPUT),
-        yo=ArgumentSource(OUTPUT_OFFSET, strided.out_shift),
-        loops=ArgumentSource(LOOPS, (strided.loops, strided.stride_starts)),
+        inputs=(OPERANDS, [strided.shifts]),
+        yp=(OUTPUT, [None]),
+        yo=(OUTPUT_OFFSET, [strided.out_shift]),
+        loops=(LOOPS, [(strided.loops, strided.stride_starts)]),
     )
     return KernelStep(
         kernel=kernel,

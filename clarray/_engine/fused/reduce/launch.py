@@ -97,9 +97,8 @@ def _any_length_launch(
     prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
     loops = list(prepared.loops)
     loops[prepared.extent_at] = length
-    args = prepared.first.arguments(
-        inputs=inputs, constants=_scalars(constants), yp=memory.buffer, yo=offset, loops=loops
-    )
+    scalars = _scalars(constants) if constants else ()
+    args = prepared.first.arguments(inputs=inputs, constants=scalars, yp=memory.buffer, yo=offset, loops=loops)
     nbytes = in_bytes + prepared.out_bytes
     inline = nbytes <= prepared.inline_bytes
     return Launch(prepared.first, (prepared.groups,), (prepared.work_group,), args, inline, nbytes)
@@ -175,18 +174,20 @@ def _launches(
     nbytes = prepared.nbytes
     inline = nbytes <= prepared.inline_bytes
     groups, local = (prepared.groups,), (prepared.work_group,)
-    loads = {"inputs": inputs, "loops": prepared.loops}
-    result = {"constants": _scalars(constants), "yp": memory.buffer, "yo": offset}
-    first, second = prepared.first, prepared.second
+    first, second, loops = prepared.first, prepared.second, prepared.loops
+    scalars = _scalars(constants) if constants else ()
     if prepared.parts == 1:
-        return [Launch(first, groups, local, first.arguments(**loads, **result), inline, nbytes)]
+        args = first.arguments(inputs=inputs, constants=scalars, yp=memory.buffer, yo=offset, loops=loops)
+        return [Launch(first, groups, local, args, inline, nbytes)]
     states = [cache.device.allocate(prepared.outputs * prepared.parts * d.itemsize) for d in prepared.states]
     state_bytes = sum(m.nbytes for m in states)
     buffers = [m.buffer for m in states]
+    result = {"constants": scalars, "yp": memory.buffer, "yo": offset}
     if second is None:
-        args = first.arguments(states=buffers, counters=cache.counters.buffer, **loads, **result)
+        counters = cache.counters.buffer
+        args = first.arguments(inputs=inputs, states=buffers, counters=counters, loops=loops, **result)
         return [Launch(first, groups, local, args, inline, nbytes, states)]
-    args = first.arguments(states=buffers, **loads)
+    args = first.arguments(inputs=inputs, states=buffers, loops=loops)
     second_args = second.arguments(states=buffers, **result, **prepared.second_numbers)
     second_bytes = state_bytes + prepared.out_bytes
     return [

@@ -13,13 +13,7 @@ from clarray._engine.fused.reduce.launch_tiered import tiered_reduction
 from clarray._engine.fused.reduce.prepare import prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import kernel_cache_of
-from clarray._engine.launch.program import (
-    ArgumentSource,
-    ExpressionProgram,
-    argument_sources,
-    planned_at_once,
-    use_programs,
-)
+from clarray._engine.launch.program import ExpressionProgram, argument_sources, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import (
     LENGTH,
@@ -61,21 +55,21 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         prepared, *_ = find_or_prepare(cache, epilogue, strides)
     if prepared.second is not None or prepared.position is not None:
         return None
-    loops = [ArgumentSource(NUMBER, number) for number in prepared.loops]
+    loops: list[str] = [NUMBER] * len(prepared.loops)
     if any_length:
-        loops[prepared.extent_at] = ArgumentSource(LENGTH)
+        loops[prepared.extent_at] = LENGTH
     sources: dict[str, Any] = {
-        "inputs": ArgumentSource(OPERANDS, prepared.shifts),
-        "constants": (),
-        "yp": ArgumentSource(OUTPUT),
-        "yo": ArgumentSource(OUTPUT_OFFSET, 0),
-        "loops": loops,
+        "inputs": (OPERANDS, [prepared.shifts]),
+        "constants": ("", []),
+        "yp": (OUTPUT, [None]),
+        "yo": (OUTPUT_OFFSET, [0]),
+        "loops": ("".join(loops), prepared.loops),
     }
     temporaries: tuple[int, ...] = ()
     if prepared.parts > 1:  # work-groups write the states of their parts to temporaries, and count how many are done
         temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
-        sources["states"] = [ArgumentSource(TEMPORARY, number) for number in range(len(temporaries))]
-        sources["counters"] = ArgumentSource(PERSISTENT, cache.counters)
+        sources["states"] = (TEMPORARY * len(temporaries), range(len(temporaries)))
+        sources["counters"] = (PERSISTENT, [cache.counters])
     letters, args = argument_sources(prepared.first, **sources)
     step = KernelStep(
         kernel=prepared.first,
