@@ -4,7 +4,6 @@
     fields.declared                                     the declarations, for the kernel's signature
     fields.kinds                                        how the runtime takes each: buffer, int64, buffer, int64
     fields.fill(inputs=[x, 0], yp=y, n=100)             the values in that order
-    fields.arrange(inputs=i, yp=y, n=n)                 one value for each name, in that order
 
 A signature has each argument by itself, or its numbers in one structure, which is the last argument:
 
@@ -81,6 +80,8 @@ class Fields:
     ----------
     names, declared, kinds : tuple of str
         The name, the declaration and the type of each field.
+    keys : tuple of str
+        The names of the groups, and of the fields outside of groups, in order.
     fill : callable
         Takes the values by name, those of a group as a sequence, and lists them in the order of the declarations. A
         missing or unknown name, or another length of a group, is a TypeError.
@@ -99,11 +100,11 @@ class Fields:
     ['buffer', 6, 2, 3]
     """
 
-    __slots__ = ("_lengths", "_starts", "declared", "fill", "kinds", "names")
+    __slots__ = ("_starts", "declared", "fill", "keys", "kinds", "names")
 
     def __init__(self, *parts: str | Group, types: Mapping[str, str] | None = None) -> None:
         fields: list[Field] = []
-        self._lengths: dict[str, int] = {}
+        lengths: dict[str, int] = {}
         self._starts: dict[str, int] = {}
         keys: list[str] = []
         for part in parts:
@@ -111,7 +112,7 @@ class Fields:
             run = [_field(each, types or {}) for each in declarations]
             key, length = (run[0].name, _ALONE) if isinstance(part, str) else (part[0], len(run))
             keys.append(key)
-            self._lengths[key] = length
+            lengths[key] = length
             self._starts[key] = len(fields)
             fields += run
         self.names = tuple([field.name for field in fields])
@@ -121,30 +122,8 @@ class Fields:
             twice = [name for name, count in Counter(names).items() if count > 1]
             if twice:
                 raise ValueError(f"declared twice: {', '.join(twice)}")
-        self.fill = _filling(tuple(self._lengths.items()))
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The names that `fill` takes: of the groups, and of the fields in none."""
-        return tuple(self._lengths)
-
-    def arrange(self, **values: Any) -> list[Any]:
-        """Return the values in the order of the declarations, one for each field or group.
-
-        Raises
-        ------
-        TypeError
-            A name is missing or unknown.
-        """
-        lengths = self._lengths
-        if len(values) == len(lengths):
-            try:
-                return [values[key] for key in lengths]
-            except KeyError:
-                pass
-        missing = [key for key in lengths if key not in values]
-        unknown = [key for key in values if key not in lengths]
-        raise TypeError(f"arguments that are missing: {missing}, that the kernel does not have: {unknown}")
+        self.keys = tuple(keys)
+        self.fill = _filling(tuple(lengths.items()))
 
     def start(self, key: str) -> int:
         """Return the position of a field, or of a group's first field."""

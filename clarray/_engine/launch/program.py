@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from itertools import chain
 from typing import Any, TypeVar
 
 from clarray._engine.expr.node import Node, NodeEvaluated
@@ -53,8 +52,15 @@ def argument_sources(kernel: Kernel, **sources: Sources) -> Sources:
     **sources : tuple of str and sequence
         The sources of each field or group.
     """
-    letters, values = zip(*kernel.fields.arrange(**sources), strict=True)
-    return "".join(letters), tuple(chain.from_iterable(values))
+    keys = kernel.fields.keys
+    if len(sources) != len(keys):
+        raise TypeError(f"the kernel declares {keys}, the program has {tuple(sources)}")
+    letters, values = "", []
+    for key in keys:  # zip and chain would take 5 us instead of 1
+        key_letters, key_values = sources[key]
+        letters += key_letters
+        values += key_values
+    return letters, tuple(values)
 
 
 def planned_at_once(plan: Plan) -> Plan:

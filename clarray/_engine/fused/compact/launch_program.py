@@ -35,11 +35,11 @@ def plan_selection(device: Device, value: Node, mask: Node) -> ExpressionProgram
     kernel = kernels.by_name["compact_once"]
     letters, args = argument_sources(
         kernel,
-        inputs=(OPERANDS, [()]),
-        steps=("", []),
-        size=(SIZE, [None]),
-        counts=(TEMPORARY, [0]),
-        yp=(OUTPUT, [None]),
+        inputs=(OPERANDS, ((),)),
+        steps=("", ()),
+        size=(SIZE, (None,)),
+        counts=(TEMPORARY, (0,)),
+        yp=(OUTPUT, (None,)),
     )
     step = KernelStep(
         kernel=kernel,

@@ -14,6 +14,7 @@ from clarray._engine.expr.layout import (
     ALIGNMENT,
     COUNT,
     INT_LIMIT,
+    STEPPED,
     UNIT,
     ZERO,
     Shape,
@@ -39,7 +40,6 @@ from clarray._engine.launch.operands import (
     append_inputs,
     collect_operands,
     inline_limit,
-    stride_arguments,
 )
 from clarray._engine.runtime import Kernel, Memory
 
@@ -275,7 +275,7 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
     rows = root.size // shape[-1]
     fields = loop_fields(index, len(shape), accesses, out_access)
     named_strides = {
-        f"{name}s": stride_arguments((kind,), (loop,))
+        f"{name}s": loop[::-1] if kind in STEPPED else loop[-2::-1]
         for name, kind, loop in zip((*operands.names, "y"), strided_accesses, loops, strict=True)
     }
     segment = policy.segment or vector

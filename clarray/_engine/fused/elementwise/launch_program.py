@@ -68,10 +68,10 @@ def _flat_step(cache: KernelCache, root: Node, offset: int, most_size: int) -> K
     kernel = resolve_kernel(flat, root)
     letters, args = argument_sources(
         kernel,
-        inputs=(OPERANDS, [()]),
-        yp=(OUTPUT, [None]),
-        yo=(OUTPUT_OFFSET, [0]),
-        loops=(SIZE, [None]),
+        inputs=(OPERANDS, ((),)),
+        yp=(OUTPUT, (None,)),
+        yo=(OUTPUT_OFFSET, (0,)),
+        loops=(SIZE, (None,)),
     )
     return KernelStep(
         kernel=kernel,
@@ -94,10 +94,10 @@ def _strided_step(cache: KernelCache, root: Node, offset: int, strides: Shape, a
     kernel = resolve_kernel(strided, root)
     letters, args = argument_sources(
         kernel,
-        inputs=(OPERANDS, [strided.shifts]),
-        yp=(OUTPUT, [None]),
-        yo=(OUTPUT_OFFSET, [strided.out_shift]),
-        loops=(LOOPS, [(strided.loops, strided.stride_starts)]),
+        inputs=(OPERANDS, (strided.shifts,)),
+        yp=(OUTPUT, (None,)),
+        yo=(OUTPUT_OFFSET, (strided.out_shift,)),
+        loops=(LOOPS, ((strided.loops, strided.stride_starts),)),
     )
     return KernelStep(
         kernel=kernel,

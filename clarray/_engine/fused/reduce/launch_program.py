@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
@@ -13,7 +11,7 @@ from clarray._engine.fused.reduce.launch_tiered import tiered_reduction
 from clarray._engine.fused.reduce.prepare import prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import kernel_cache_of
-from clarray._engine.launch.program import ExpressionProgram, argument_sources, planned_at_once, use_programs
+from clarray._engine.launch.program import ExpressionProgram, Sources, argument_sources, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import (
     LENGTH,
@@ -25,6 +23,10 @@ from clarray._engine.runtime.steps import (
     TEMPORARY,
     KernelStep,
 )
+
+_NONE: Sources = ("", ())
+_OUTPUT: Sources = (OUTPUT, (None,))
+_OFFSET: Sources = (OUTPUT_OFFSET, (0,))
 
 
 @planned_at_once
@@ -55,24 +57,29 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         prepared, *_ = find_or_prepare(cache, epilogue, strides)
     if prepared.second is not None or prepared.position is not None:
         return None
-    loops: list[str] = [NUMBER] * len(prepared.loops)
+    kernel, letters = prepared.first, NUMBER * len(prepared.loops)
     if any_length:
-        loops[prepared.extent_at] = LENGTH
-    sources: dict[str, Any] = {
-        "inputs": (OPERANDS, [prepared.shifts]),
-        "constants": ("", []),
-        "yp": (OUTPUT, [None]),
-        "yo": (OUTPUT_OFFSET, [0]),
-        "loops": ("".join(loops), prepared.loops),
-    }
+        letters = letters[: prepared.extent_at] + LENGTH + letters[prepared.extent_at + 1 :]
+    inputs, loops = (OPERANDS, (prepared.shifts,)), (letters, prepared.loops)
     temporaries: tuple[int, ...] = ()
-    if prepared.parts > 1:  # work-groups write the states of their parts to temporaries, and count how many are done
+    if prepared.parts == 1:
+        letters, args = argument_sources(kernel, inputs=inputs, constants=_NONE, yp=_OUTPUT, yo=_OFFSET, loops=loops)
+    else:  # work-groups write the states of their parts to temporaries, and count how many are done
         temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
-        sources["states"] = (TEMPORARY * len(temporaries), range(len(temporaries)))
-        sources["counters"] = (PERSISTENT, [cache.counters])
-    letters, args = argument_sources(prepared.first, **sources)
+        states = (TEMPORARY * len(temporaries), range(len(temporaries)))
+        counters = (PERSISTENT, (cache.counters,))
+        letters, args = argument_sources(
+            kernel,
+            inputs=inputs,
+            constants=_NONE,
+            states=states,
+            counters=counters,
+            yp=_OUTPUT,
+            yo=_OFFSET,
+            loops=loops,
+        )
     step = KernelStep(
-        kernel=prepared.first,
+        kernel=kernel,
         groups=(prepared.groups,),
         local=(prepared.work_group,),
         letters=letters,

@@ -186,7 +186,7 @@ def reduce_space(
         if extent == 1:
             continue
         steps = [o[axis] for o in operands]
-        backwards = any(s < 0 for s in steps) and all(s <= 0 for s in steps)
+        backwards = min(steps) < 0 and max(steps) <= 0
         if axis in axes and not ordered and backwards:
             for k, step in enumerate(steps):
                 offsets[k] += step * (extent - 1)
@@ -199,10 +199,10 @@ def reduce_space(
         reduced_axes = [(1, (0,) * len(operands))]
     form = _form(kept_axes, reduced_axes, vector, short)
     return ReduceSpace(
-        tuple(a[0] for a in kept_axes),
-        tuple(a[0] for a in reduced_axes),
-        tuple(tuple(a[1][k] for a in kept_axes) for k in range(len(operands))),
-        tuple(tuple(a[1][k] for a in reduced_axes) for k in range(len(operands))),
+        tuple([extent for extent, _ in kept_axes]),
+        tuple([extent for extent, _ in reduced_axes]),
+        tuple([tuple([steps[k] for _, steps in kept_axes]) for k in range(len(operands))]),
+        tuple([tuple([steps[k] for _, steps in reduced_axes]) for k in range(len(operands))]),
         tuple(offsets),
         form,
     )

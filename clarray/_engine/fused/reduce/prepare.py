@@ -119,7 +119,7 @@ def _strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]
         steps = {axis: out[axis] for axis in kept_axes}
     else:
         steps = dict(zip(kept_axes, out, strict=True))
-    return (tuple(steps.get(axis, 0) for axis in range(len(shape))), *operands.strides(len(shape)))
+    return (tuple([steps.get(axis, 0) for axis in range(len(shape))]), *operands.strides(len(shape)))
 
 
 def _pattern(epilogue: Epilogue, operands: Operands) -> tuple[int, ...]:
@@ -325,7 +325,7 @@ def _last_group_combines(policy: ReducePolicy, form: str, explicit: bool, divisi
 
 
 def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
-    return tuple(position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components)
+    return tuple([position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components])
 
 
 def _loop_numbers(

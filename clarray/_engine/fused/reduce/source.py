@@ -114,14 +114,15 @@ class _ResultCode:
 
 def loop_fields(plan: ReducePlan) -> Fields:
     """Declare the numbers, extents and strides of a plan's loops. The output has strides of the kept axes."""
-    arrays = tuple([f"x{number}" for number, kind in enumerate(plan.accesses) if kind != "const"])
     final = plan.last or not plan.partial
-    return _loop_fields(plan.index, plan.kept_rank, plan.reduced_rank, arrays, plan.partial, not plan.lanes, final)
+    return _loop_fields(
+        plan.index, plan.kept_rank, plan.reduced_rank, plan.accesses, plan.partial, not plan.lanes, final
+    )
 
 
 @lru_cache(maxsize=1024)
 def _loop_fields(
-    index: str, kept_rank: int, reduced_rank: int, arrays: tuple[str, ...], partial: bool, lanes: bool, final: bool
+    index: str, kept_rank: int, reduced_rank: int, accesses: tuple[str, ...], partial: bool, lanes: bool, final: bool
 ) -> Fields:
     counts = ["tasks", "outputs", "rows"]
     if partial:
@@ -132,9 +133,10 @@ def _loop_fields(
         axes(index, "k", kept_rank),
         axes(index, "r", reduced_rank),
         *[
-            axes(index, f"{name}{kind}", rank)
-            for name in arrays
-            for kind, rank in (("k", kept_rank), ("r", reduced_rank))
+            axes(index, f"x{number}{axis}", rank)
+            for number, access in enumerate(accesses)
+            if access != "const"
+            for axis, rank in (("k", kept_rank), ("r", reduced_rank))
         ],
         *([axes(index, "yk", kept_rank)] if final else []),
     )
