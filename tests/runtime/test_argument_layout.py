@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clarray._engine.argument_struct import IN_STRUCT, struct_dtype, struct_order
-from clarray._engine.codegen.arguments import arguments
+from clarray._engine.codegen.arguments import Fields, signature
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.argument_layout import ArgumentLayout
 
@@ -39,9 +39,7 @@ def test_a_kernel_gets_its_numbers(device: Device, order: tuple[str, ...], toget
     real = "double" if device.capabilities.fp64 else "float"
     params = [f"const {NUMBERS[kind][0]} n{k}" for k, kind in enumerate(kinds)]
     params.insert(3, f"__global {real} *out")
-    types = list(kinds)
-    types.insert(3, "buffer")
-    taken = arguments(params, types, together)
+    taken = signature(Fields(*params), together)
     assert bool(taken.definition) == together
     stores = " ".join(f"out[{k}] = n{k};" for k in range(len(kinds)))
     text = f"{taken.definition}__kernel void store({taken.declared}) {{ {taken.opening} {stores} }}"
@@ -69,5 +67,5 @@ def test_all_numbers_are_in_the_structure_or_none() -> None:
 
 
 def test_few_numbers_are_given_one_by_one() -> None:
-    taken = arguments(["__global float *x", "const long n"], ["buffer", "int64"], together=True)
+    taken = signature(Fields("__global float *x", "const long n"), in_structure=True)
     assert taken == ("", "__global float *x, const long n", "", ("buffer", "int64"))

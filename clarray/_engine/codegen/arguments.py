@@ -125,6 +125,14 @@ class Fields:
         self.keys = tuple(keys)
         self.fill = _filling(tuple(lengths.items()))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Fields):
+            return NotImplemented
+        return self.declared == other.declared and self.kinds == other.kinds and self._starts == other._starts
+
+    def __hash__(self) -> int:
+        return hash((self.declared, self.keys))
+
     def start(self, key: str) -> int:
         """Return the position of a field, or of a group's first field."""
         return self._starts[key]

@@ -31,14 +31,23 @@ from clarray._engine.algorithms.sort.launch import argsort_rows, sort_rows
 from clarray._engine.algorithms.sort.launch_words import sort_by_reference
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
 from clarray._engine.algorithms.unique.launch_range_table import range_table
-from clarray._engine.expr.node import Node, leaf
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node, constant, leaf
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.fused.compact.launch import compact
+from clarray._engine.fused.elementwise import launch_program as elementwise_program
+from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
+from clarray._engine.fused.elementwise.launch_program import plan_elementwise
+from clarray._engine.fused.reduce import launch_program as reduce_program
+from clarray._engine.fused.reduce.launch import any_length_limit, find_epilogue, reduction_launches
+from clarray._engine.fused.reduce.launch_program import plan_reduction
+from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch import kernel_cache
 from clarray._engine.launch.kernel_cache import KernelCache
-from clarray._engine.ops.monoids import fold_monoid
+from clarray._engine.launch.operands import Operands
+from clarray._engine.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.runtime import Capabilities
+from clarray._engine.runtime import Capabilities, steps
 from clarray._engine.tuning.rows import ROWS
 
 CAPABILITIES = Capabilities(
@@ -120,7 +129,8 @@ class Kernel:
             if kind == "buffer":
                 assert type(value) is object
             else:
-                assert isinstance(value, int if np.dtype(kind).kind in "iu" else float), (value, kind)
+                types = (int, np.integer) if np.dtype(kind).kind in "iu" else (float, np.floating)
+                assert isinstance(value, types), (value, kind)
 
 
 class Program:
@@ -276,7 +286,80 @@ def _transforms(device: Device) -> None:
             transform(array(device, half, C8), axis, n, "irfft", inverse=True, scale=0.5)
 
 
-SCENARIOS = [_scans, _sorts, _indexing, _moves, _counts, _products, _matrices, _transforms]
+def binary(function: np.ufunc, x: Node, y: Node) -> Node:
+    dtype = function(np.ones((), x.dtype), np.ones((), y.dtype)).dtype
+    return build.binary(find_loop(function, (x.dtype, y.dtype), (dtype,)), x, y)
+
+
+LAYOUTS = [
+    ((50,), None),
+    ((50,), (2,)),
+    ((50,), (-1,)),
+    ((40, 50), None),
+    ((40, 50), (1, 40)),
+    ((3, 40, 50), (9000, 100, -1)),
+    ((2, 3, 40, 50), (50000, 9000, 1, 40)),
+]
+
+
+def expressions(device: Device) -> list[Node]:
+    """Sums of operands of several layouts, with arrays, single elements and constants."""
+    sums = []
+    for dtype in (F4, C8, U1):
+        for shape, strides in LAYOUTS:
+            x = array(device, shape, dtype, strides, 7)
+            others = (x, array(device, shape, dtype), array(device, shape[-1:], dtype), array(device, (), dtype))
+            sums += [binary(np.add, x, y) for y in (*others, constant(dtype.type(3), dtype))]
+    return sums
+
+
+def _elementwise(device: Device) -> None:
+    cache = CACHES[device]
+    for root in expressions(device):
+        target = array(device, root.shape, root.dtype)
+        flat = flat_launch(cache, root, target.memory, 5)
+        if flat is not None:
+            flat.run()
+        for step in (1, 3):
+            strides = tuple(step * stride for stride in target.strides)
+            strided_launch(cache, root, target.memory, 5, strides).run()
+
+
+MONOIDS = [fold_monoid(np.add, F4), fold_monoid(np.add, C8), statistic_monoid("argmax", F4)]
+REDUCED = [
+    ((5000,), (0,)),
+    ((9000000,), (0,)),
+    ((40, 50), (1,)),
+    ((40, 50), (0,)),
+    ((40, 50), (0, 1)),
+    ((3, 90000), (1,)),
+    ((90000, 3), (0,)),
+    ((3, 90000, 2), (1,)),
+    ((5, 60, 7), (0, 2)),
+]
+
+
+def reduction(monoid: Monoid, axes: tuple[int, ...], *args: Node) -> Node:
+    shape = tuple(n for axis, n in enumerate(args[0].shape) if axis not in axes)
+    return build.reduction(reduction_op(monoid, axes, len(args[0].shape), len(args) > 1), args, shape)
+
+
+def _reductions(device: Device) -> None:
+    for monoid in MONOIDS:
+        for shape, axes in REDUCED:
+            for step in (1, 2, -1):
+                x = array(device, shape, monoid.in_dtype, tuple(step * n for n in contiguous(shape)))
+                plain = reduction(monoid, axes, x)
+                masked = reduction(monoid, axes, x, array(device, shape, BOOL))
+                scaled = binary(np.multiply, plain, constant(plain.dtype.type(3), plain.dtype))
+                for root in (plain, masked, scaled):
+                    epilogue, target = find_epilogue(root), array(device, root.shape, root.dtype)
+                    assert epilogue is not None
+                    for launch in reduction_launches(CACHES[device], epilogue, target.memory, 5, target.strides):
+                        launch.run()
+
+
+SCENARIOS = [_elementwise, _reductions, _scans, _sorts, _indexing, _moves, _counts, _products, _matrices, _transforms]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__.strip("_"))
@@ -291,10 +374,76 @@ def test_launches_fill_what_kernels_declare_and_use(
     assert not any(unused.values()), unused
 
 
-def test_launches_of_algorithms_list_no_arguments_by_position() -> None:
+def arguments_of(program: Any, root: Node, memory: Any, temporaries: Sequence[Any] = ()) -> list[Any]:
+    """List the arguments that the native implementation gives the kernel of a program."""
+    (step,) = program.steps
+    args: list[Any] = []
+    for letter, value in zip(step.letters, step.args, strict=True):
+        if letter == steps.OPERANDS:
+            args += Operands(root.inputs).arguments(value)
+        elif letter == steps.LOOPS:
+            args += value[0]
+        else:
+            length = root.args[0].size if root.args else 0
+            values = {
+                steps.OUTPUT: memory.buffer,
+                steps.OUTPUT_OFFSET: value,
+                steps.SIZE: root.size,
+                steps.NUMBER: value,
+            }
+            values |= {steps.LENGTH: length} if letter == steps.LENGTH else {}
+            values |= {steps.PERSISTENT: value.buffer} if letter == steps.PERSISTENT else {}
+            values |= {steps.TEMPORARY: temporaries[value]} if letter == steps.TEMPORARY else {}
+            args.append(values[letter])
+    return args
+
+
+class Table:
+    """Programs of no device."""
+
+    def limit_reductions(self, length: int, at_once: int) -> None:
+        pass
+
+
+@pytest.mark.parametrize("row", ["cpu", "nvidia", "tiny-cpu", "tiny-gpu"])
+def test_programs_give_the_arguments_of_launches(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    device: Any = fake_device(row, monkeypatch, defaultdict(lambda: (set(), set())))
+    cache = CACHES[device]
+    monkeypatch.setattr(elementwise_program, "use_programs", lambda cache: Table())
+    for root in expressions(device):
+        memory: Any = device.allocate(0)
+        flat, launch = plan_elementwise(device, root, 0, None, True, False), flat_launch(cache, root, memory, 0)
+        assert flat is None or launch is None or arguments_of(flat, root, memory) == launch.args
+        for any_extent in (False, True):
+            strides = contiguous(root.shape)
+            strided = plan_elementwise(device, root, 0, strides, False, any_extent)
+            assert arguments_of(strided, root, memory) == strided_launch(cache, root, memory, 0, strides).args
+
+
+@pytest.mark.parametrize("row", ["cpu", "nvidia", "tiny-cpu", "tiny-gpu"])
+def test_programs_give_the_arguments_of_reductions(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    device: Any = fake_device(row, monkeypatch, defaultdict(lambda: (set(), set())))
+    monkeypatch.setattr(reduce_program, "use_programs", lambda cache: Table())
+    cache, count = CACHES[device], 0
+    for monoid in MONOIDS:
+        for shape, axes in [((9,), (0,)), *REDUCED]:
+            for step in (1, -1):
+                x = array(device, shape, monoid.in_dtype, tuple(step * n for n in contiguous(shape)))
+                root, memory = reduction(monoid, axes, x), device.allocate(0)
+                launches = reduction_launches(cache, Epilogue(root, root, ()), memory, 0, contiguous(root.shape))
+                for any_length in (False, x.size < any_length_limit(cache.policies.reduce) and step > 0):
+                    program = plan_reduction(device, root, any_length and len(shape) == 1)
+                    if program is not None:
+                        states = [arg for arg in launches[0].args if type(arg) is object][1:]
+                        assert arguments_of(program, root, memory, states) == launches[0].args
+                        count += 1
+    assert count > 20
+
+
+def test_launches_list_no_arguments_by_position() -> None:
     """Users' kernels alone take theirs in order: nobody names them."""
     engine = Path(kernel_cache.__file__).parents[1]
-    paths = {*engine.glob("algorithms/*/launch*.py"), engine / "fused/compact/launch.py"}
+    paths = {*engine.glob("algorithms/*/launch*.py"), *engine.glob("fused/*/launch*.py")}
     paths.remove(engine / "algorithms/snippet/launch_raw.py")
     listed = re.compile(r"^ *args(: list\[Any\])? (=|\+=) \[|\bargs\.append", re.MULTILINE)
     assert len(paths) > 30

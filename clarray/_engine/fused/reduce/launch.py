@@ -113,9 +113,9 @@ def any_length_limit(policy: ReducePolicy) -> int:
 
 
 def _append_any_length_inputs(
-    inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: list[Any], alignment: bool
+    inputs: tuple[Node, ...], shape: Shape, key: list[Any], arguments: list[Any], alignment: bool
 ) -> int | None:
-    """Append inputs to a key and to `args`, as `append_inputs` does, without the length of their one axis in the key.
+    """Append inputs to a key and to `arguments`, as `append_inputs` does, without the length of their axis in the key.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def _append_any_length_inputs(
         memory = node.memory
         if memory is None and node.op is CONST:
             key.append(None)
-            append_scalar(args, node)
+            append_scalar(arguments, node)
             continue
         strides = node.strides
         if node.shape == shape:
@@ -148,8 +148,8 @@ def _append_any_length_inputs(
             nbytes += node.size * node.dtype.itemsize
             if alignment:
                 key.append(node.offset * node.dtype.itemsize % ALIGNMENT == 0)
-            args.append(memory.buffer)
-        args.append(node.offset)
+            arguments.append(memory.buffer)
+        arguments.append(node.offset)
     if low < 0 and (high == 0 or -low * shape[0] >= INT_LIMIT):
         return None
     return nbytes if high * shape[0] < INT_LIMIT else None
@@ -157,10 +157,10 @@ def _append_any_length_inputs(
 
 def _scalars(constants: tuple[Node, ...]) -> list[Any]:
     """Return the arguments of an epilogue's constants."""
-    args: list[Any] = []
+    scalars: list[Any] = []
     for node in constants:
-        append_scalar(args, node)
-    return args
+        append_scalar(scalars, node)
+    return scalars
 
 
 def _launches(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
@@ -57,10 +59,10 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         prepared, *_ = find_or_prepare(cache, epilogue, strides)
     if prepared.second is not None or prepared.position is not None:
         return None
-    kernel, letters = prepared.first, NUMBER * len(prepared.loops)
+    kernel, inputs = prepared.first, (OPERANDS, (prepared.shifts,))
+    loops: Sources = (NUMBER * len(prepared.loops), prepared.loops)
     if any_length:
-        letters = letters[: prepared.extent_at] + LENGTH + letters[prepared.extent_at + 1 :]
-    inputs, loops = (OPERANDS, (prepared.shifts,)), (letters, prepared.loops)
+        loops = _with_length(*loops, prepared.extent_at)
     temporaries: tuple[int, ...] = ()
     if prepared.parts == 1:
         letters, args = argument_sources(kernel, inputs=inputs, constants=_NONE, yp=_OUTPUT, yo=_OFFSET, loops=loops)
@@ -94,3 +96,8 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         most_size=INT_LIMIT,
         temporaries=temporaries,
     )
+
+
+def _with_length(letters: str, values: Sequence[int], at: int) -> Sources:
+    """Replace a number by the length of the reduced axis."""
+    return letters[:at] + LENGTH + letters[at + 1 :], (*values[:at], None, *values[at + 1 :])
