@@ -74,34 +74,29 @@ def operand(
     )
 
 
-def parameters(o: Operand, *, const: bool) -> tuple[list[str], list[str]]:
-    """Return the kernel parameters of an operand: declarations and argument types."""
+def parameters(o: Operand, *, const: bool) -> list[str]:
+    """Declare the kernel parameters of an operand."""
     if o.access == COUNT:
-        return [], []
+        return []
     if o.access == "index":
-        return [f"const long {o.start}"], ["int64"]
+        return [f"const long {o.start}"]
     qualifier = "const " if const else ""
-    return (
-        [f"__global {qualifier}{o.storage} *{o.p}", f"const long {o.start}"],
-        ["buffer", "int64"],
-    )
+    return [f"__global {qualifier}{o.storage} *{o.p}", f"const long {o.start}"]
 
 
-def scalar_parameters(name: str, dtype: np.dtype) -> tuple[list[str], list[str], list[str]]:
-    """Return the parameters of a constant, their argument types, and the lines that define the variable `name`."""
+def scalar_parameters(name: str, dtype: np.dtype) -> tuple[list[str], list[str]]:
+    """Return the declarations of a constant's parameters, and the lines that define the variable `name`."""
     row = dtype_row(dtype)
     lane = compute_type(dtype)
     if row.kind == "c":
         real = "float" if row.compute == "float" else "double"
-        kind = "float32" if real == "float" else "float64"
         return (
             [f"const {real} {name}r", f"const {real} {name}i"],
-            [kind, kind],
             [f"const {lane} {name} = ({lane})({name}r, {name}i);"],
         )
     if row.kind == "b":
-        return [f"const uchar {name}b"], ["uint8"], [f"const char {name} = (char)(-({name}b != 0));"]
-    return [f"const {row.compute} {name}"], [row.wide.name], []
+        return [f"const uchar {name}b"], [f"const char {name} = (char)(-({name}b != 0));"]
+    return [f"const {row.compute} {name}"], []
 
 
 class Function:
@@ -227,7 +222,6 @@ class Inputs:
         self.operands: list[Operand] = []
         self.prepare: list[str] = []
         self.params: list[str] = []
-        self.arg_types: list[str] = []
         self.slots: dict[int, str] = {}
         self.types: list[tuple[str, np.dtype, bool]] = []
         for number, (node, access) in enumerate(zip(nodes, accesses, strict=True)):
@@ -235,15 +229,14 @@ class Inputs:
             self.slots[id(node)] = name
             self.types.append((name, node.dtype, access == "const"))
             if access == "const":
-                params, kinds, lines = scalar_parameters(name, node.dtype)
+                params, lines = scalar_parameters(name, node.dtype)
                 self.prepare += lines
             else:
                 base_name = f"{name}b" if base else "0"
                 o = operand(name, node.dtype, access, dialect, base=base_name, aligned=aligned)
                 self.operands.append(o)
-                params, kinds = parameters(o, const=True)
+                params = parameters(o, const=True)
             self.params += params
-            self.arg_types += kinds
 
 
 class Call:

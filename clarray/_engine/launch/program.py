@@ -44,7 +44,7 @@ class ExpressionProgram:
 Sources = tuple[str, Sequence[Any]]  # the letters of arguments, and a value for each letter: see `runtime.steps`
 
 
-def argument_sources(kernel: Kernel, **sources: Sources) -> Sources:
+def argument_sources(kernel: Kernel, **sources: Sources) -> tuple[str, tuple[Any, ...]]:
     """Return the sources of all arguments of a `KernelStep`, in the order in which the kernel declares them.
 
     Parameters
@@ -55,7 +55,8 @@ def argument_sources(kernel: Kernel, **sources: Sources) -> Sources:
     keys = kernel.fields.keys
     if len(sources) != len(keys):
         raise TypeError(f"the kernel declares {keys}, the program has {tuple(sources)}")
-    letters, values = "", []
+    letters = ""
+    values: list[Any] = []
     for key in keys:  # zip and chain would take 5 us instead of 1
         key_letters, key_values = sources[key]
         letters += key_letters

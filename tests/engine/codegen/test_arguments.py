@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from clarray._engine.codegen.arguments import Fields, axes, numbers
 from clarray._engine.codegen.expression import scalar_parameters
-from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.launch.program import argument_sources
+from clarray._engine.ops.dtypes import DTYPES, wide_dtype
 
 
 @pytest.fixture
@@ -84,6 +86,32 @@ def test_numbers_have_the_width_of_their_c_types(ctype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_constants_have_the_types_that_they_are_declared_with(dtype: np.dtype) -> None:
-    declared, kinds, _ = scalar_parameters("x0", dtype)
-    assert Fields(("inputs", declared)).kinds == tuple(kinds)
+def test_constants_are_passed_in_the_type_that_kernels_compute_in(dtype: np.dtype) -> None:
+    declared, _ = scalar_parameters("x0", dtype)
+    part = np.dtype({"c8": "f4", "c16": "f8", "b1": "u1"}.get(dtype.str[1:], wide_dtype(dtype).str))
+    assert Fields(("inputs", declared)).kinds == (part.name,) * (2 if dtype.kind == "c" else 1)
+
+
+def test_equal_declarations_are_equal() -> None:
+    fields = [Fields("const int n", ("k", numbers("int", names))) for names in (["k0"], ["k0"], ["k0", "k1"])]
+    assert fields[0] == fields[1]
+    assert hash(fields[0]) == hash(fields[1])
+    assert fields[0] != fields[2]
+    assert fields[0] != Fields("const int n", "const int k0")
+    assert fields[0] != fields[0].declared
+
+
+def test_a_group_starts_at_its_first_field(fields: Fields) -> None:
+    assert [fields.start(key) for key in fields.keys] == [0, 2, 3, 5]
+
+
+def test_names_may_be_keywords_of_python() -> None:
+    assert Fields("const int from", ("is", ["const int n"])).fill(**{"is": [2], "from": 1}) == [1, 2]
+
+
+def test_a_program_has_a_source_for_each_field_or_group(fields: Fields) -> None:
+    kernel: Any = SimpleNamespace(fields=fields)
+    sources = {"scale": ("n", (0.5,)), "k": ("nl", (2, None)), "yp": ("y", (None,)), "inputs": ("x", ((),))}
+    assert argument_sources(kernel, **sources) == ("xynln", ((), None, 2, None, 0.5))
+    with pytest.raises(TypeError, match="declares"):
+        argument_sources(kernel, **sources, n=("n", (1,)))

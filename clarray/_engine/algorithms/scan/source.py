@@ -37,7 +37,7 @@ def scan_source(
     fields = Fields(
         ("inputs", inputs.params),
         *(["__global const long *at"] if plan.segmented else []),
-        *parameters(out, const=False)[0],
+        *parameters(out, const=False),
         "const long units",
         "const long blocks",
         *(["const long segments"] if plan.segmented else []),
@@ -273,7 +273,7 @@ def parallel_source(
 
 def _parallel_fields(plan: ParallelPlan, inputs: Inputs, out: Operand, states: list[str]) -> dict[str, Fields]:
     """Declare the arguments of each kernel of a program."""
-    pointers: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)[0]]
+    pointers: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)]
     lines = _line_fields(plan.index, plan.kept_rank, [*inputs.operands, out])
     if plan.mode == LOOKBACK:
         look_back = ["__global ulong *tile_state", "const uint epoch", "const long tiles", "const long region"]

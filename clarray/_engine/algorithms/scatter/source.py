@@ -50,7 +50,7 @@ def scatter_source(
     fields = Fields(
         ("inputs", inputs.params),
         "__global const long *restrict numbers",
-        *parameters(target, const=False)[0],
+        *parameters(target, const=False),
         *numbers("long", ["count", "targets", "per_part", "columns", "per_block", "blocks", "units"]),
         axes("long", "m", plan.list_rank),
         axes("long", "e", plan.chosen_rank),

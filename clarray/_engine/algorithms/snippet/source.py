@@ -78,7 +78,7 @@ def snippet_source(
             parts += numbers("long", [f"{name}o", f"{name}n"])
             whole.append(name)
     for o in outs:
-        parts += parameters(o, const=False)[0]
+        parts += parameters(o, const=False)
     everyone = [*operands, *outs]
     parts += ["const long rows", axes(plan.index, "k", plan.rank)]
     fields = Fields(*parts, *(axes(plan.index, f"{o.name}k", plan.rank) for o in everyone))

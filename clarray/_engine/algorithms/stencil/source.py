@@ -54,7 +54,7 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
     out = operand("y", plan.out, "unit" if plan.policy.chunked else "strided", dialect, base="yb")
     t = tile_types(plan.form, plan.value, dialect)
     fields = _fields(plan, inputs, out, t)
-    prepare = [*inputs.prepare, *scalar_parameters("cval", plan.value)[2]]
+    prepare = [*inputs.prepare, *scalar_parameters("cval", plan.value)[1]]
     body = call.text + (call_1.text if plan.vector > 1 else "")
     body += render(
         "stencil/rows" if plan.policy.chunked else "stencil/tile",
@@ -138,7 +138,7 @@ def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
 
 
 def _fields(plan: StencilPlan, inputs: Inputs, out: Operand, t: TileType) -> Fields:
-    parts: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)[0]]
+    parts: list[str | Group] = [("inputs", inputs.params), *parameters(out, const=False)]
     if plan.form not in RANKS:
         parts += [f"__global const {dtype_row(plan.value).storage} *w", "const long wo"]
     if plan.form in (TABLE, *RANKS) or not plan.staged:

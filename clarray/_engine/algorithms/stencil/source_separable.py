@@ -26,10 +26,10 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
     call = Call("value", converted(value, plan.value), inputs)
     out = operand("y", plan.out, "unit", dialect, base="yb")
     t = tile_types(LINE, plan.value, dialect)
-    cval, _, prepare = scalar_parameters("cval", plan.value)
+    cval, prepare = scalar_parameters("cval", plan.value)
     fields = Fields(
         ("inputs", inputs.params),
-        *parameters(out, const=False)[0],
+        *parameters(out, const=False),
         f"__constant {dtype_row(plan.value).storage} *w",
         ("cval", cval),
         *numbers(plan.index, ["down", "across", "inner"]),

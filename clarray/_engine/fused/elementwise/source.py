@@ -34,7 +34,7 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
         aligned=plan.aligned,
     )
     loops = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_access)
-    fields = Fields(("inputs", inputs.params), *parameters(out, const=False)[0], ("loops", loops.declared))
+    fields = Fields(("inputs", inputs.params), *parameters(out, const=False), ("loops", loops.declared))
     argument_list = signature(fields, capabilities.argument_struct)
     policy = plan.policy
     body = (

@@ -200,7 +200,8 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
         cache.capabilities,
     )
     second: Kernel | None = None
-    second_groups, second_numbers = 0, {}
+    second_groups = 0
+    second_numbers: dict[str, Any] = {}
     if plan.partial and not plan.last:
         second, second_groups, second_numbers = _second(cache, plan, structure, monoid, epilogue, space, division.parts)
     fields = loop_fields(plan)

@@ -66,7 +66,7 @@ class _EpilogueCode:
         self.constants: list[str] = []
         for number, node in enumerate(epilogue.constants):
             constant = f"e{number}"
-            params, _, lines = scalar_parameters(constant, node.dtype)
+            params, lines = scalar_parameters(constant, node.dtype)
             self.params += params
             self.prepare += lines
             inputs.slots[id(node)] = constant
@@ -109,7 +109,7 @@ class _ResultCode:
         if plan.partial:
             volatile = [state.replace("__global", "volatile __global") for state in states]
             fields += [("states", volatile), "volatile __global int *counters"]
-        return [*fields, *parameters(self.out, const=False)[0]]
+        return [*fields, *parameters(self.out, const=False)]
 
 
 def loop_fields(plan: ReducePlan) -> Fields:
@@ -228,7 +228,7 @@ def combine_source(
     fields = Fields(
         ("constants", epilogue_code.params),
         ("states", _state_fields(code)),
-        *parameters(out, const=False)[0],
+        *parameters(out, const=False),
         *numbers("long", ["outputs", "parts"]),
         *(["const int lanes"] if shared else []),
         axes("long", "k", plan.kept_rank),
