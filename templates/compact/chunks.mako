@@ -46,7 +46,7 @@ ${keep.text}
 % if not same:
 ${value.text}
 % endif
-% if once:
+% if single_pass:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void compact_once(${', '.join(params['compact_once'])}) {
   ${access.prologue(inputs.operands, inputs.prepare)}

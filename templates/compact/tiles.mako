@@ -169,13 +169,13 @@ ${value.text}
 % if ptx:
 ${warp.shuffles()}
 % endif
-% if once and ptx:
+% if single_pass and ptx:
 ${warp.relaxed()}
-% elif once:
+% elif single_pass:
 HELPER ulong device_read(volatile __global const ulong *p) { return *p; }
 HELPER void device_write(volatile __global ulong *p, const ulong v) { *p = v; }
 % endif
-% if once:
+% if single_pass:
 ## What was published in this launch: 0 where nothing was.
 HELPER ulong heard(const ulong word, const ulong epoch) { return (word >> ${64 - epoch_bits}) == epoch ? word & ${hex((1 << (64 - epoch_bits)) - 1)}UL : 0; }
 HELPER ulong published_as(const ulong count, const ulong kind, const ulong epoch) { return epoch << ${64 - epoch_bits} | count << 2 | kind; }

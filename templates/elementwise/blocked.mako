@@ -33,7 +33,7 @@ const ${out.type} y_${w} = ${value.call(w)};
 ATTR __kernel ${group_attribute}
 void elementwise(${signature.declared}) {
   ${signature.opening}
-  ${access.prologue(everyone, inputs.prepare)}
+  ${access.prologue(all_operands, inputs.prepare)}
   const long group = get_group_id(0), groups = get_num_groups(0);
   const long across = (n0 + ${BJ - 1}) / ${BJ}, down = (n${axis} + ${BP - 1}) / ${BP};
   const long blocks = across * down * (rows / n${axis});
@@ -42,13 +42,13 @@ void elementwise(${signature.declared}) {
     long row = u / down;
     const long j_first = (row % across) * ${BJ}, j_last = min(j_first + ${BJ}, (long)n0);
     row /= across;
-% for s in everyone:
+% for s in all_operands:
     long ${s.name}o_ = ${s.start if s.access == 'index' else '0'};
 % endfor
 % for a in [a for a in range(1, rank) if a != axis]:
     {
       const long c = row % n${a}; row /= n${a};
-% for s in everyone:
+% for s in all_operands:
       ${s.name}o_ += c * ${s.name}s${a};
 % endfor
     }

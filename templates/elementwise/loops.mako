@@ -32,7 +32,7 @@ const ${out.type} y_${w} = ${value.call(w)};
 <%
   last_group = 'group + 1 == groups' if policy.chunked else 'get_global_id(0) == 0'
   # one work-item then has the rest and the whole vector before it: nobody else writes what it reads
-  ends_first = policy.chunked and d.width > 1 and out.access == 'unit' and not any(s.access == 'pairs' for s in everyone)
+  ends_first = policy.chunked and d.width > 1 and out.access == 'unit' and not any(s.access == 'pairs' for s in all_operands)
 %>
 ## The rest of the elements first .. last - 1, before the others and after them.
 <%def name="begin_rest(first, last, here='')">
@@ -68,7 +68,7 @@ if (m > 0) {
 ATTR __kernel ${group_attribute}
 void elementwise(${signature.declared}) {
   ${signature.opening}
-  ${access.prologue(everyone, inputs.prepare)}
+  ${access.prologue(all_operands, inputs.prepare)}
 % if policy.chunked:
   const long group = get_group_id(0), groups = get_num_groups(0);
 % endif
@@ -95,7 +95,7 @@ void elementwise(${signature.declared}) {
     ${I} row = u / segments;
     const ${I} first = (u - row * segments) * ${segment};
     const ${I} last = min((${I})(first + ${segment}), (${I})n0);
-% for s in everyone:
+% for s in all_operands:
     ${I} ${s.base} = ${s.start if s.access == 'index' else '0'};
 % endfor
 % for axis in range(1, rank):
@@ -105,7 +105,7 @@ void elementwise(${signature.declared}) {
 % else:
       const ${I} c = row;
 % endif
-% for s in everyone:
+% for s in all_operands:
 % if not s.constant:
       ${s.base} += c * ${s.name}s${axis};
 % endif
@@ -114,7 +114,7 @@ void elementwise(${signature.declared}) {
 % endfor
     ${begin_rest('first', 'last')}
     ${I} j = first;
-    for (; j + ${V} ${'<' if any(s.access == 'pairs' for s in everyone) else '<='} last; j += ${V}) {
+    for (; j + ${V} ${'<' if any(s.access == 'pairs' for s in all_operands) else '<='} last; j += ${V}) {
 % for s in inputs.operands:
       ${access.load(s, s.base, 'j')}
 % endfor

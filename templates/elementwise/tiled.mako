@@ -17,7 +17,7 @@
 ATTR __kernel ${group_attribute}
 void elementwise(${signature.declared}) {
   ${signature.opening}
-  ${access.prologue(everyone, inputs.prepare)}
+  ${access.prologue(all_operands, inputs.prepare)}
 % for s in staged:
   __local ${s.type} ${s.name}t[${T}][${T + 1}];
 % endfor
@@ -29,13 +29,13 @@ void elementwise(${signature.declared}) {
     const ${I} j_first = (tile - row * across) * ${T};
     const ${I} p_first = (row % down) * ${T};
     row /= down;
-% for s in everyone:
+% for s in all_operands:
     ${I} ${s.name}o_ = ${s.start if s.access == 'index' else '0'};
 % endfor
 % for a in [a for a in range(1, rank) if a != axis]:
     {
       const ${I} c = row % n${a}; row /= n${a};
-% for s in everyone:
+% for s in all_operands:
       ${s.name}o_ += c * ${s.name}s${a};
 % endfor
     }

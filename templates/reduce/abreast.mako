@@ -16,25 +16,25 @@
   fetched = [s.name for s in operands if ahead and s.access == 'unit' and s.name not in in_all]
 %>
 % for s in (s for s in operands if s.name in fetched):
-    // a processor foresees how a row goes on, but not where ${abreast} short ones end: a whole number of such blocks ahead,
+    // a processor foresees how a row goes on, but not where ${rows_per_item} short ones end: a whole number of such blocks ahead,
     // unless all rows are in its caches
-    const ${I} ${s.name}block = r0 * ${abreast * s.dtype.itemsize};
+    const ${I} ${s.name}block = r0 * ${rows_per_item * s.dtype.itemsize};
     const ${I} ${s.name}ahead = ${s.name}block > ${4 * ahead} || outputs * r0 < ${512 * ahead // s.dtype.itemsize} ? 0
-        : ${s.name}k0 * ${abreast} * max((${I})1, ${ahead} / max((${I})1, ${s.name}block));
+        : ${s.name}k0 * ${rows_per_item} * max((${I})1, ${ahead} / max((${I})1, ${s.name}block));
 % endfor
-    const ${I} output = block * ${abreast}, first = 0, last = r0;
-% for y in range(abreast):
-% for s in at_rows(everyone, y, 'kept'):
+    const ${I} output = block * ${rows_per_item}, first = 0, last = r0;
+% for y in range(rows_per_item):
+% for s in at_rows(all_operands, y, 'kept'):
     ${I} ${s.base} = ${s.start if s.access == 'index' else '0'};
 % endfor
     {
       ${I} number = ${f'min(output + {y}, (({I})outputs - 1))' if y else 'output'};
-      ${decode('k', 'number', kept_rank, at_rows(everyone, y, 'kept'))}
+      ${decode('k', 'number', kept_rank, at_rows(all_operands, y, 'kept'))}
     }
     acc_t acc${y} = acc_identity();
 % endfor
     for (${I} row = 0; row < rows; ++row) {
-% for y in range(abreast):
+% for y in range(rows_per_item):
 % for s in at_rows(operands, y):
       ${I} ${s.base} = ${s.base}kept;
 % endfor
@@ -46,14 +46,14 @@
 % endif
 % endfor
 % if products:
-${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False, fetched)}
+${blocks.run([f'acc{y}' for y in range(rows_per_item)], rows_per_item, row_operands, False, fetched)}
 % else:
       ${I} at = first;
       for (${I} stop = at; at + ${V} <= last; stop = at) {
         stop = min(stop + ${8 * V}, last);
-        ${access.fetch(I, [row_operands(y) for y in range(abreast)], fetched, 'at', 'stop')}
+        ${access.fetch(I, [row_operands(y) for y in range(rows_per_item)], fetched, 'at', 'stop')}
         for (; at + ${V} <= stop; at += ${V}) {
-% for y in range(abreast):
+% for y in range(rows_per_item):
 % for s in row_operands(y):
           ${access.load(s, s.base, 'at', f'_{y}')}
 % endfor
@@ -62,14 +62,14 @@ ${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False, 
 % endif
 % endfor
 % if carried:
-${states.enter(m, [(f'acc{y}', entering(0, f'_{y}')) for y in range(abreast)], 'fast', ' '.join(capture(enter, f'acc{y}', f'_{y}', 0, m.position) for y in range(abreast)))}
+${states.enter(m, [(f'acc{y}', entering(0, f'_{y}')) for y in range(rows_per_item)], 'fast', ' '.join(capture(enter, f'acc{y}', f'_{y}', 0, m.position) for y in range(rows_per_item)))}
 % endif
         }
       }
       if (at < last) {
         const int count = (int)(last - at);
         const bool ample = last - first >= ${V};
-% for y in range(abreast):
+% for y in range(rows_per_item):
         {
           ${access.load_end(row_operands(y), 'ample', f'last - {V}', 'at', 'count')}
           ${enter_partial(lambda w, c: f'acc{y}', 'count', 0, f'(ample ? {m.lanes_from(f"{V} - count")} : {m.lanes_below("count")})')}
@@ -78,7 +78,7 @@ ${states.enter(m, [(f'acc{y}', entering(0, f'_{y}')) for y in range(abreast)], '
       }
 % endif
     }
-% for y in range(abreast):
+% for y in range(rows_per_item):
     if (output + ${y} < outputs) {
       const ${I} ${out.base} = ${at_row(out, y).base}kept;
       const state_t state = fold_lanes(acc${y});

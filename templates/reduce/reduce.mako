@@ -201,7 +201,7 @@ ${states.lanes(m)}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void reduce(${signature.declared}) {
   ${signature.opening}
-  ${access.prologue(everyone, prepare)}
+  ${access.prologue(all_operands, prepare)}
 % if shared:
   const int item = get_local_id(0);
 % for n, dt in m.components:
@@ -232,7 +232,7 @@ void reduce(${signature.declared}) {
 % else:
     const ${I} part = 0, block = task;
 % endif
-% if abreast > 1:
+% if rows_per_item > 1:
 ${together.rows(enter, enter_partial, decode, write, entering)}
 % elif not columns:
     const ${I} output = block * ${of_side(1)} + beside;
@@ -247,16 +247,16 @@ ${together.rows(enter, enter_partial, decode, write, entering)}
     const ${I} row_first = 0, row_last = active ? rows : 0;
     const ${I} first = 0, last = r0;
 % endif
-% for s in everyone:
+% for s in all_operands:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
 % endfor
     {
       ${I} number = output;
-% for s in everyone:
+% for s in all_operands:
       ${I} ${s.base} = 0;
 % endfor
-      ${decode('k', 'number', kept_rank, everyone)}
-% for s in everyone:
+      ${decode('k', 'number', kept_rank, all_operands)}
+% for s in all_operands:
       ${s.name}kept += ${s.base};
 % endfor
     }
@@ -369,16 +369,16 @@ ${states.enter(m, [(f'acc{a}_0', ', '.join(entering(w, f'_{x}') for x in range(X
 % else:
     const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
 % endif
-% for s in everyone:
+% for s in all_operands:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
 % endfor
     {
       ${I} number = outer;
-% for s in everyone:
+% for s in all_operands:
       ${I} ${s.base} = 0;
 % endfor
-      ${decode('k', 'number', kept_rank, everyone, 1)}
-% for s in everyone:
+      ${decode('k', 'number', kept_rank, all_operands, 1)}
+% for s in all_operands:
       ${s.name}kept += ${s.base};
 % endfor
     }

@@ -55,23 +55,23 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
     count = None if small or mask.shape != shape else recorded_count(mask)
     if count is not None and n * value.dtype.itemsize > _LARGE_BYTES:
         count = None
-    for once in (True, False) if small or (count is None and _can_look_back(cache)) else (False,):
-        key: list[Any] = ["compact", value.sig, mask.sig, once]
-        placed: list[Any] = []
+    for single_pass in (True, False) if small or (count is None and _can_look_back(cache)) else (False,):
+        key: list[Any] = ["compact", value.sig, mask.sig, single_pass]
+        input_args: list[Any] = []
         inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
-        unaligned = append_flat_inputs(inputs, shape, key, placed, not policy.chunked, True)
+        unaligned = append_flat_inputs(inputs, shape, key, input_args, not policy.chunked, True)
         if unaligned is None:
-            key, placed = [*key[:4], shape], []
-            append_inputs(inputs, key, placed, not policy.chunked)
+            key, input_args = [*key[:4], shape], []
+            append_inputs(inputs, key, input_args, not policy.chunked)
         else:
             key.append((n < INT_LIMIT, unaligned))
-        kernels = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, once)
+        kernels = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, single_pass)
         if kernels is None:
             return compact(cache, flat(cache, value, shape), flat(cache, mask, shape), room)
-        values = {"inputs": placed, "steps": kernels.steps, "size": (n,)}
+        values = {"inputs": input_args, "steps": kernels.steps, "size": (n,)}
         nbytes = kernels.nbytes + n * kernels.element_bytes
         selected: tuple[Memory, int] | None
-        if once:
+        if single_pass:
             selected = (_single_item if small else _single_pass)(cache, kernels, values, nbytes, value.dtype, room)
         else:
             selected = _two_passes(cache, kernels, values, nbytes, value.dtype, room, count)
@@ -93,7 +93,9 @@ class CompactKernels(NamedTuple):
     nbytes: int  # of the other inputs
 
 
-def prepare_compact(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bool) -> CompactKernels | None:
+def prepare_compact(
+    cache: KernelCache, value: Node, mask: Node, shape: Shape, single_pass: bool
+) -> CompactKernels | None:
     """Plan a compaction. None if an operand has no single stride in C order."""
     operands = collect_operands(value, mask)
     strides = [_flat_stride(x, shape) for x in operands.nodes if x.op is not CONST]
@@ -109,7 +111,7 @@ def prepare_compact(cache: KernelCache, value: Node, mask: Node, shape: Shape, o
         largest_position=max([n, *(n * abs(s) for s in steps)]),
         aligned=operands.are_aligned,
     )
-    plan = compact_plan(compact_operands, once, value.op is INDEX, cache.policies.compact)
+    plan = compact_plan(compact_operands, single_pass, value.op is INDEX, cache.policies.compact)
     key = ("compact", value.sig, mask.sig, operands.pattern, plan)
     kernels = cache.kernels_for(key, compact_source, plan, value, mask, operands.nodes, cache.capabilities)
     element_bytes = sum(x.dtype.itemsize for x in operands.nodes if x.memory is not None and x.size == n)

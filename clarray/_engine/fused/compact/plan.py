@@ -42,7 +42,7 @@ class CompactPlan:
         Whether contiguous operands may be loaded by aligned vectors.
     loads : int
         Loads per work-item and tile.
-    once : bool
+    single_pass : bool
         Whether there is one pass: the work-groups look back, or there is one part (chunks).
     positional : bool
         Whether the values are the positions themselves (tiles only).
@@ -55,7 +55,7 @@ class CompactPlan:
     index: str
     aligned: bool
     loads: int
-    once: bool
+    single_pass: bool
     positional: bool
     policy: CompactPolicy
 
@@ -99,7 +99,7 @@ def flat_step(shape: Shape, strides: Shape) -> int | None:
 
 def compact_plan(
     operands: CompactOperands,
-    once: bool,
+    single_pass: bool,
     positional: bool,
     policy: CompactPolicy,
 ) -> CompactPlan:
@@ -107,7 +107,7 @@ def compact_plan(
 
     Parameters
     ----------
-    once : bool
+    single_pass : bool
         Whether there is one pass, because the work-groups may look back or there is one part.
     positional : bool
         Whether the values are the positions themselves.
@@ -123,7 +123,7 @@ def compact_plan(
             index=index,
             aligned=False,
             loads=1,
-            once=once,
+            single_pass=single_pass,
             positional=False,
             policy=policy,
         )
@@ -144,7 +144,7 @@ def compact_plan(
         index=index,
         aligned=operands.aligned and vector > 1,
         loads=loads,
-        once=once,
+        single_pass=single_pass,
         positional=positional,
         policy=policy,
     )

@@ -60,7 +60,7 @@ def compact_source(
         same=same,
         params={name: each.declared for name, each in fields.items()},
         loads=plan.loads,
-        once=plan.once,
+        single_pass=plan.single_pass,
         positional=plan.positional,
         origin=origin,
         stride=stride,
@@ -76,18 +76,18 @@ def _fields(plan: CompactPlan, inputs: Inputs, out: Operand) -> dict[str, Fields
     result = f"__global {out.storage} *restrict yp"
     if not plan.policy.chunked:
         counts = "long *restrict counts"
-        if plan.once:
-            found = ("const long tiles", "const ulong epoch", "__global ulong *published")
-            return {"compact_once": Fields(*loop, *found, result)}
+        if plan.single_pass:
+            look_back = ("const long tiles", "const ulong epoch", "__global ulong *published")
+            return {"compact_once": Fields(*loop, *look_back, result)}
         return {
             "compact_count": Fields(*loop, f"__global {counts}"),
             "compact_write": Fields(*loop, f"__global const {counts}", result),
         }
-    if plan.once:
+    if plan.single_pass:
         return {"compact_once": Fields(*loop, "__global long *restrict counts", result)}
-    places = ("__global const long *restrict counts", "__global const ulong *restrict places")
+    ranks = ("__global const long *restrict counts", "__global const ulong *restrict places")
     counted = ("__global ulong *restrict flags", "__global long *restrict counts")
     return {
         "compact_count": Fields(*loop, *counted),
-        "compact_write": Fields(*loop, "__global const ulong *restrict flags", *places, result),
+        "compact_write": Fields(*loop, "__global const ulong *restrict flags", *ranks, result),
     }

@@ -7,6 +7,7 @@ for each combination of shapes and strides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from clarray._engine.expr.layout import (
     UNIT,
     ZERO,
     Shape,
+    Space,
     access,
     aligned,
     collapse,
@@ -109,7 +111,7 @@ def flat_launch(
     count = 1 if nbytes < flat.single_group_bytes else groups(-(-size // flat.vector), nbytes, cache.units, policy)
     kernel, inline = resolve_kernel(flat, root), nbytes <= flat.inline_bytes
     args = kernel.arguments(inputs=inputs, yp=memory.buffer, yo=offset, loops=(size,))
-    return _recorded(tiered_kernel, Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes))
+    return _record(tiered_kernel, Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes))
 
 
 def _uncompiled_kernel(planned: FlatKernel | StridedKernel) -> TieredKernel | None:
@@ -118,8 +120,8 @@ def _uncompiled_kernel(planned: FlatKernel | StridedKernel) -> TieredKernel | No
     return kernel if isinstance(kernel, TieredKernel) and not kernel.ready else None
 
 
-def _recorded(tiered_kernel: TieredKernel | None, launch: Launch) -> Launch:
-    """Return a launch that its kernel, if it is a tiered one, has recorded."""
+def _record(tiered_kernel: TieredKernel | None, launch: Launch) -> Launch:
+    """Record a launch in its kernel if that is a tiered one, and return it."""
     if tiered_kernel is not None:
         tiered_kernel.record_launch(launch)
     return launch
@@ -219,7 +221,7 @@ def strided_launch(
     local = (cache.policies.elementwise.work_group,)
     kernel, inline = resolve_kernel(strided, root), nbytes <= strided.inline_bytes
     args = kernel.arguments(inputs=inputs, yp=memory.buffer, yo=offset + strided.out_shift, loops=strided.loops)
-    return _recorded(tiered_kernel, Launch(kernel, strided.groups, local, args, inline, nbytes))
+    return _record(tiered_kernel, Launch(kernel, strided.groups, local, args, inline, nbytes))
 
 
 def strided_kernel(
@@ -240,57 +242,80 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
     operands = collect_operands(root)
     ndim = len(root.shape)
     space = collapse(root.shape, (aligned(root.shape, out_strides, ndim), *operands.strides(ndim)))
-    rows_aligned = not policy.explicit and operands.are_aligned and starts_aligned(root.dtype, offset)
+    if not space.shape:  # one element: the source has at least one loop
+        space = Space((1,), ((0,),) * len(space.strides), space.offsets)
+    shape, (out_loop, *in_loops) = space.shape, space.strides
+    plan = _strided_plan(cache, root, offset, operands, space)
+    rows = root.size // shape[-1]
+    strides = dict(zip((*operands.names, "y"), (*in_loops, out_loop), strict=True))
+    loops, stride_starts = _loop_numbers(plan, rows, shape, strides)
+    segment = policy.segment or plan.vector
+    units = _work_units(shape, rows, plan.tile_axis, segment, policy.work_group)
+    nbytes = operands.nbytes + root.size * root.dtype.itemsize
+    return StridedKernel(
+        kernel=_kernel(cache, plan, root, operands),
+        shifts=space.offsets[1:] if any(space.offsets) else (),
+        out_shift=space.offsets[0],
+        loops=loops,
+        stride_starts=stride_starts,
+        groups=(groups(units, nbytes, cache.units, policy),),
+        segment=segment,
+        nbytes=nbytes,
+        inline_bytes=inline_limit(policy.inline_bytes, root),
+    )
+
+
+def _strided_plan(cache: KernelCache, root: Node, offset: int, operands: Operands, space: Space) -> ElementwisePlan:
+    """Plan the kernel for at least one loop. The first strides and offset of `space` are the output's."""
+    policy = cache.policies.elementwise
+    shape, (out_loop, *in_loops) = space.shape, space.strides
     dtypes = operands.dtypes(root)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
-    shape = space.shape or (1,)
-    strides = [s or (0,) for s in space.strides]
-    out_loop, in_loops = strides[0], strides[1:]
     # The output has an access class of its own: an in-place operation has the same node on both sides.
     out_access = access(out_loop[-1])
     accesses = operands.accesses([s[-1] for s in in_loops], explicit)
     axis, staged = _tiles(cache, operands, shape, in_loops)
-    strided_accesses = [a for a in (*accesses, out_access) if a != "const"]
-    loops = (*in_loops, out_loop)
-    scattered = any(kind == "strided" and s[-1] != -1 for kind, s in zip(strided_accesses, loops, strict=True))
+    kinds = [a for a in (*accesses, out_access) if a != "const"]
+    scattered = any(k == "strided" and s[-1] != -1 for k, s in zip(kinds, (*in_loops, out_loop), strict=True))
     if not explicit and (axis or scattered):
         vector = 1  # neighbouring work-items take neighbouring elements
-    index = index_type(furthest(shape, strides, root.size), policy.chunked)
+    rows_aligned = not policy.explicit and operands.are_aligned and starts_aligned(root.dtype, offset)
     rows_aligned = rows_aligned and operands.rows_aligned(in_loops, space.offsets[1:])
     rows_aligned = rows_aligned and (out_access != UNIT or starts_aligned(root.dtype, space.offsets[0], *out_loop[:-1]))
-    plan = ElementwisePlan(
+    return ElementwisePlan(
         accesses=accesses,
         out_access=out_access,
         rank=len(shape),
         vector=vector,
         explicit=explicit,
-        index=index,
+        index=index_type(furthest(shape, space.strides, root.size), policy.chunked),
         aligned=rows_aligned,
         stream=False,
         policy=policy,
         tile_axis=axis,
         staged=staged,
     )
-    rows = root.size // shape[-1]
-    fields = loop_fields(index, len(shape), accesses, out_access)
-    named_strides = {
-        f"{name}s": loop[::-1] if kind in STEPPED else loop[-2::-1]
-        for name, kind, loop in zip((*operands.names, "y"), strided_accesses, loops, strict=True)
+
+
+def _loop_numbers(
+    plan: ElementwisePlan, rows: int, shape: Shape, strides: Mapping[str, Shape]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the values of the fields `loop_fields`, and the positions of each operand's first stride among them.
+
+    Parameters
+    ----------
+    strides : mapping of str to tuple of int
+        Strides of the operands by name, innermost last.
+    """
+    fields = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_access)
+    kinds = [a for a in (*plan.accesses, plan.out_access) if a != "const"]
+    named = {
+        f"{name}s": steps[::-1] if kind in STEPPED else steps[-2::-1]
+        for (name, steps), kind in zip(strides.items(), kinds, strict=True)
     }
-    segment = policy.segment or vector
-    nbytes = operands.nbytes + root.size * root.dtype.itemsize
-    return StridedKernel(
-        kernel=_kernel(cache, plan, root, operands),
-        shifts=space.offsets[1:] if any(space.offsets) else (),
-        out_shift=space.offsets[0],
-        loops=tuple(fields.fill(rows=rows, n=shape[::-1], **named_strides)),
-        stride_starts=tuple([fields.start(name) for name in named_strides]),
-        groups=(groups(_work_units(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
-        segment=segment,
-        nbytes=nbytes,
-        inline_bytes=inline_limit(policy.inline_bytes, root),
-    )
+    numbers = fields.fill(rows=rows, n=shape[::-1], **named)
+    return tuple(numbers), tuple([fields.start(name) for name in named])
 
 
 def _work_units(shape: tuple[int, ...], rows: int, axis: int, segment: int, work_group: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
@@ -10,9 +11,9 @@ from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
 from clarray._engine.fused.reduce.launch import any_length_limit, find_or_prepare
 from clarray._engine.fused.reduce.launch_tiered import tiered_reduction
-from clarray._engine.fused.reduce.prepare import prepare_reduction
+from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.kernel_cache import kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.launch.program import ExpressionProgram, Sources, argument_sources, planned_at_once, use_programs
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.steps import (
@@ -59,29 +60,12 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         prepared, *_ = find_or_prepare(cache, epilogue, strides)
     if prepared.second is not None or prepared.position is not None:
         return None
-    kernel, inputs = prepared.first, (OPERANDS, (prepared.shifts,))
-    loops: Sources = (NUMBER * len(prepared.loops), prepared.loops)
-    if any_length:
-        loops = _with_length(*loops, prepared.extent_at)
     temporaries: tuple[int, ...] = ()
-    if prepared.parts == 1:
-        letters, args = argument_sources(kernel, inputs=inputs, constants=_NONE, yp=_OUTPUT, yo=_OFFSET, loops=loops)
-    else:  # work-groups write the states of their parts to temporaries, and count how many are done
+    if prepared.parts > 1:  # for the states of the parts
         temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
-        states = (TEMPORARY * len(temporaries), range(len(temporaries)))
-        counters = (PERSISTENT, (cache.counters,))
-        letters, args = argument_sources(
-            kernel,
-            inputs=inputs,
-            constants=_NONE,
-            states=states,
-            counters=counters,
-            yp=_OUTPUT,
-            yo=_OFFSET,
-            loops=loops,
-        )
+    letters, args = _arguments(cache, prepared, any_length)
     step = KernelStep(
-        kernel=kernel,
+        kernel=prepared.first,
         groups=(prepared.groups,),
         local=(prepared.work_group,),
         letters=letters,
@@ -95,6 +79,29 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         contiguous=is_contiguous(root.shape, strides),
         most_size=INT_LIMIT,
         temporaries=temporaries,
+    )
+
+
+def _arguments(cache: KernelCache, prepared: ReductionLaunch, any_length: bool) -> tuple[str, tuple[Any, ...]]:
+    """Return the sources of the arguments of a reduction that takes one launch."""
+    kernel, inputs = prepared.first, (OPERANDS, (prepared.shifts,))
+    loops: Sources = (NUMBER * len(prepared.loops), prepared.loops)
+    if any_length:
+        loops = _with_length(*loops, prepared.extent_at)
+    if prepared.parts == 1:
+        return argument_sources(kernel, inputs=inputs, constants=_NONE, yp=_OUTPUT, yo=_OFFSET, loops=loops)
+    # work-groups write the states of their parts to temporaries, and count how many are done
+    states = (TEMPORARY * len(prepared.states), range(len(prepared.states)))
+    counters = (PERSISTENT, (cache.counters,))
+    return argument_sources(
+        kernel,
+        inputs=inputs,
+        constants=_NONE,
+        states=states,
+        counters=counters,
+        yp=_OUTPUT,
+        yo=_OFFSET,
+        loops=loops,
     )
 
 
