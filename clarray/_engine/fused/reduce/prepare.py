@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, loop_fields, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
-from clarray._engine.ops.monoids import Monoid, Reduction, extremum_monoid, widened_monoid
+from clarray._engine.ops.monoids import Monoid, extremum_monoid, widened_monoid
 from clarray._engine.runtime import Kernel
 from clarray._engine.tuning import ReducePolicy
 
@@ -137,6 +137,16 @@ def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) ->
     return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
 
 
+class PlannedReduction(NamedTuple):
+    """The plan of a reduction and the values that it follows from."""
+
+    plan: ReducePlan
+    operands: Operands
+    space: ReduceSpace
+    division: Split
+    lanes: int
+
+
 def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> ReductionLaunch:
     """Return the kernels of `reduction_launches` and the arguments that follow from shapes and strides.
 
@@ -148,11 +158,58 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
     reduced = epilogue.reduced
     inputs = Operands(reduced.inputs)
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
-    op: Reduction = reduced.op
     policy = _select_policy(cache, reduced.args[0])
-    wide = policy.widen and cache.capabilities.fp64 and op.monoid.in_dtype.kind == "f"  # complex values have no vectors
-    monoid = widened_monoid(op.monoid) if wide else extremum_monoid(op.monoid)
+    monoid = _select_monoid(cache, reduced.op.monoid, policy)
     position = _position(reduced, monoid)
+    plan, operands, space, division, lanes = _plan_reduction(cache, reduced, monoid, position, inputs, out, policy)
+    structure = _structure(epilogue, inputs, position)
+    key = ("reduce", structure, plan)
+    capabilities = cache.capabilities
+    first = cache.kernel_for(key, reduce_source, plan, monoid, position, operands.nodes, epilogue, capabilities)
+    second: Kernel | None = None
+    second_groups = 0
+    second_numbers: dict[str, Any] = {}
+    if plan.partial and not plan.last:
+        second, second_groups, second_numbers = _prepare_combine(
+            cache, plan, structure, monoid, epilogue, space, division.parts
+        )
+    fields = loop_fields(plan)
+    return ReductionLaunch(
+        first=first,
+        second=second,
+        position=position,
+        shifts=space.offsets[1:] if any(space.offsets) else (),
+        loops=tuple(fields.fill(**_loop_numbers(space, plan, operands.names, division, lanes))),
+        extent_at=fields.start("r"),
+        groups=division.groups,
+        work_group=policy.work_group,
+        outputs=prod(space.kept),
+        parts=division.parts,
+        states=_state_dtypes(monoid, position),
+        second_groups=second_groups,
+        second_numbers=second_numbers,
+        nbytes=inputs.nbytes + out_bytes,
+        out_bytes=out_bytes,
+        inline_bytes=inline_limit(policy.inline_bytes, *reduced.args),
+    )
+
+
+def _select_monoid(cache: KernelCache, monoid: Monoid, policy: ReducePolicy) -> Monoid:
+    """Return the monoid in the type in which the device computes it."""
+    wide = policy.widen and cache.capabilities.fp64 and monoid.in_dtype.kind == "f"  # complex values have no vectors
+    return widened_monoid(monoid) if wide else extremum_monoid(monoid)
+
+
+def _plan_reduction(
+    cache: KernelCache,
+    reduced: Node,
+    monoid: Monoid,
+    position: Node | None,
+    inputs: Operands,
+    out: Shape,
+    policy: ReducePolicy,
+) -> PlannedReduction:
+    """Choose the loops, the vectors and the division of a reduction."""
     operands = inputs if position is None else inputs.with_index(position)
     dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
     ordered = not monoid.associative
@@ -162,7 +219,7 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
     widest = (reduced.args[0].dtype,) if products else dtypes
     vector = 1 if ordered else vector_width(widest, policy.vector_bytes, policy.max_width)
     strides = _strides(reduced, operands, out)
-    space = reduce_space(reduced.args[0].shape, op.axes, strides, vector, policy.short, ordered)
+    space = reduce_space(reduced.args[0].shape, reduced.op.axes, strides, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
     task = _task_shape(policy, space, vector, ordered)
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
@@ -176,53 +233,18 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
     if products:
         task = replace(task, block=products if space.form == ROWS else task.loads)
     division = split(space, task, policy, cache.units, ordered, monoid.max_length)
-    accesses = operands.accesses(inner_strides[1:], explicit)
     rows = 1
     fits_registers = products or len(monoid.components) == 1  # the states of several rows
-    if explicit and vector > 1 and fits_registers and "pairs" not in accesses:
+    if explicit and vector > 1 and fits_registers and "pairs" not in operands.accesses(inner_strides[1:], explicit):
         rows = rows_per_item(space, division, vector, policy)
     if rows > 1:
         division = merge_row_tasks(division, rows)
-    plan = _plan(policy, space, operands, position, task, division, explicit)
+    plan = _kernel_plan(policy, space, operands, position, task, division, explicit)
     if rows > 1:
         plan = replace(plan, rows_per_item=rows, common=_common_inputs(space))
     if products:
         plan = replace(plan, products=products)
-    structure = _structure(epilogue, inputs, position)
-    first = cache.kernel_for(
-        ("reduce", structure, plan),
-        reduce_source,
-        plan,
-        monoid,
-        position,
-        operands.nodes,
-        epilogue,
-        cache.capabilities,
-    )
-    second: Kernel | None = None
-    second_groups = 0
-    second_numbers: dict[str, Any] = {}
-    if plan.partial and not plan.last:
-        second, second_groups, second_numbers = _second(cache, plan, structure, monoid, epilogue, space, division.parts)
-    fields = loop_fields(plan)
-    return ReductionLaunch(
-        first=first,
-        second=second,
-        position=position,
-        shifts=space.offsets[1:] if any(space.offsets) else (),
-        loops=tuple(fields.fill(**_loop_numbers(space, plan, operands.names, division, task.lanes))),
-        extent_at=fields.start("r"),
-        groups=division.groups,
-        work_group=policy.work_group,
-        outputs=prod(space.kept),
-        parts=division.parts,
-        states=_state_dtypes(monoid, position),
-        second_groups=second_groups,
-        second_numbers=second_numbers,
-        nbytes=inputs.nbytes + out_bytes,
-        out_bytes=out_bytes,
-        inline_bytes=inline_limit(policy.inline_bytes, *reduced.args),
-    )
+    return PlannedReduction(plan, operands, space, division, task.lanes)
 
 
 def _sums_products(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
@@ -262,7 +284,7 @@ def _task_shape(policy: ReducePolicy, space: ReduceSpace, vector: int, ordered: 
     return TaskShape(vector=vector, lanes=lanes, strip=policy.strip, loads=loads)
 
 
-def _plan(
+def _kernel_plan(
     policy: ReducePolicy,
     space: ReduceSpace,
     operands: Operands,
@@ -356,7 +378,7 @@ def _loop_numbers(
     return values
 
 
-def _second(
+def _prepare_combine(
     cache: KernelCache,
     plan: ReducePlan,
     structure: tuple[Any, ...],
