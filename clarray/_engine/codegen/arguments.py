@@ -48,7 +48,7 @@ _ALONE = -1  # the length of a field outside of groups
 
 
 class Field(NamedTuple):
-    """One argument of a kernel.
+    """An argument of a kernel.
 
     Parameters
     ----------
@@ -152,9 +152,9 @@ def _filling(lengths: tuple[tuple[str, int], ...]) -> Callable[..., list[Any]]:
         if length != _ALONE
     ]
     parameters = ", ".join(["*", *names.values()]) if names else ""
-    listed = ", ".join([names[key] if length == _ALONE else f"*{names[key]}" for key, length in lengths])
+    ordered = ", ".join([names[key] if length == _ALONE else f"*{names[key]}" for key, length in lengths])
     scope: dict[str, Any] = {}
-    exec(f"def fill({parameters}):\n{''.join(checks)}    return [{listed}]", scope)
+    exec(f"def fill({parameters}):\n{''.join(checks)}    return [{ordered}]", scope)
     fill: Callable[..., list[Any]] = scope["fill"]
     if all(key == name for key, name in names.items()):
         return fill

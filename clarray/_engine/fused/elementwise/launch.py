@@ -7,7 +7,7 @@ for each combination of shapes and strides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -247,8 +247,7 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
     shape, (out_loop, *in_loops) = space.shape, space.strides
     plan = _strided_plan(cache, root, offset, operands, space)
     rows = root.size // shape[-1]
-    strides = dict(zip((*operands.names, "y"), (*in_loops, out_loop), strict=True))
-    loops, stride_starts = _loop_numbers(plan, rows, shape, strides)
+    loops, stride_starts = _loop_numbers(plan, rows, shape, (*operands.names, "y"), (*in_loops, out_loop))
     segment = policy.segment or plan.vector
     units = _work_units(shape, rows, plan.tile_axis, segment, policy.work_group)
     nbytes = operands.nbytes + root.size * root.dtype.itemsize
@@ -276,9 +275,7 @@ def _strided_plan(cache: KernelCache, root: Node, offset: int, operands: Operand
     out_access = access(out_loop[-1])
     accesses = operands.accesses([s[-1] for s in in_loops], explicit)
     axis, staged = _tiles(cache, operands, shape, in_loops)
-    kinds = [a for a in (*accesses, out_access) if a != "const"]
-    scattered = any(k == "strided" and s[-1] != -1 for k, s in zip(kinds, (*in_loops, out_loop), strict=True))
-    if not explicit and (axis or scattered):
+    if not explicit and (axis or _is_scattered((*accesses, out_access), (*in_loops, out_loop))):
         vector = 1  # neighbouring work-items take neighbouring elements
     rows_aligned = not policy.explicit and operands.are_aligned and starts_aligned(root.dtype, offset)
     rows_aligned = rows_aligned and operands.rows_aligned(in_loops, space.offsets[1:])
@@ -298,24 +295,30 @@ def _strided_plan(cache: KernelCache, root: Node, offset: int, operands: Operand
     )
 
 
+def _is_scattered(accesses: Sequence[str], strides: Sequence[Shape]) -> bool:
+    """Return whether an operand has neighbours in the innermost loop that are not adjacent in memory."""
+    kinds = [access for access in accesses if access != "const"]
+    return any(kind == "strided" and s[-1] != -1 for kind, s in zip(kinds, strides, strict=True))
+
+
 def _loop_numbers(
-    plan: ElementwisePlan, rows: int, shape: Shape, strides: Mapping[str, Shape]
+    plan: ElementwisePlan, rows: int, shape: Shape, names: Sequence[str], strides: Sequence[Shape]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the values of the fields `loop_fields`, and the positions of each operand's first stride among them.
 
     Parameters
     ----------
-    strides : mapping of str to tuple of int
-        Strides of the operands by name, innermost last.
+    names, strides : sequence
+        Names of the operands with strides, and their strides, innermost last.
     """
     fields = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_access)
     kinds = [a for a in (*plan.accesses, plan.out_access) if a != "const"]
-    named = {
+    groups = {
         f"{name}s": steps[::-1] if kind in STEPPED else steps[-2::-1]
-        for (name, steps), kind in zip(strides.items(), kinds, strict=True)
+        for name, steps, kind in zip(names, strides, kinds, strict=True)
     }
-    numbers = fields.fill(rows=rows, n=shape[::-1], **named)
-    return tuple(numbers), tuple([fields.start(name) for name in named])
+    numbers = fields.fill(rows=rows, n=shape[::-1], **groups)
+    return tuple(numbers), tuple([fields.start(group) for group in groups])
 
 
 def _work_units(shape: tuple[int, ...], rows: int, axis: int, segment: int, work_group: int) -> int:

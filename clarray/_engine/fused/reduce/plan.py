@@ -209,6 +209,9 @@ def reduce_space(
 
 
 def _in_memory_order(axes: list[tuple[int, Shape]]) -> list[tuple[int, Shape]]:
+    """Sort and merge axes, the one with the largest strides first."""
+    if len(axes) < 2:
+        return axes
     # the input with the largest stride decides; equal strides stay in C order because the sort is stable
     return merge(sorted(axes, key=lambda a: -max(map(abs, a[1][1:]), default=0)))
 

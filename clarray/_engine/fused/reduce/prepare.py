@@ -211,7 +211,7 @@ def _plan_reduction(
 ) -> PlannedReduction:
     """Choose the loops, the vectors and the division of a reduction."""
     operands = inputs if position is None else inputs.with_index(position)
-    dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
+    dtypes = [*inputs.dtypes(*reduced.args), *[d for n, d in monoid.components if n != "i"]]
     ordered = not monoid.associative
     explicit = explicit_width(dtypes, policy.explicit) and not ordered
     products = policy.block_products if explicit and _sums_products(reduced, monoid, policy) else 0
