@@ -22,6 +22,7 @@ from clarray._engine.expr.node import CONST, Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import find_device, profiling
+from clarray._engine.runtime.capture import current_capture
 from clarray._engine.runtime.host_read_cache import read_element
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import share_with_host
@@ -213,6 +214,8 @@ def asnumpy(a: Any) -> np.ndarray:
     if node.size == 0:
         return np.empty(node.shape, node.dtype)
     device = memory.device
+    if current_capture() is not None and node.size <= MOST_GUARDS and node.contiguous and node.dtype.kind in "biu":
+        return _read_guards(node)
     if device.capabilities.host_memory:
         with device.lock:  # an elementwise launch of another thread may write there without the GIL
             device.synchronize()
@@ -228,6 +231,20 @@ def asnumpy(a: Any) -> np.ndarray:
     view = views.transpose(View(node.shape, node.strides, node.offset), axes)
     arranged = leaf(memory, *view, node.dtype)
     return _fetch(arranged if arranged.contiguous else ufunc_calls.ascontiguous(arranged)).transpose(np.argsort(axes))
+
+
+MOST_GUARDS = 8  # elements of an array that a program compares one by one
+
+
+def _read_guards(node: Node) -> np.ndarray:
+    """Copy the elements of a contiguous leaf one by one. They become guards of the program that is captured."""
+    memory, dtype = node.memory, node.dtype
+    assert memory is not None
+    start = node.offset * dtype.itemsize
+    elements = [
+        memory.device.read_scalar(memory, start + position * dtype.itemsize, dtype) for position in range(node.size)
+    ]
+    return np.array(elements, dtype).reshape(node.shape)
 
 
 def _fetch(node: Node) -> np.ndarray:

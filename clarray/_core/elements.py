@@ -16,7 +16,7 @@ from clarray._engine.expr.node import Node, host_scalar
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
-from clarray._engine.runtime.capture import abort_capture
+from clarray._engine.runtime.capture import abort_capture, current_capture
 from clarray._engine.runtime.host_read_cache import cached_element
 from clarray._engine.speedups import accelerated, native
 from clarray._engine.writing import flush_readers
@@ -54,11 +54,16 @@ setting.set(are_scalars_default())
 
 
 def element(node: Node, offset: int) -> Any:
-    """Return one element of a leaf's memory as a Python number, or None if it cannot be read at once."""
+    """Return one element of a leaf's memory as a Python number, or None if it cannot be read at once.
+
+    In a captured call, an integer or a bool becomes a guard of the program. A float is not read.
+    """
     memory = node.memory
     assert memory is not None
     device = memory.device
     dtype = node.dtype
+    if current_capture() is not None:
+        return device.read_number(memory, offset * dtype.itemsize, dtype) if dtype.kind in "biu" else None
     elements = memory.elements(dtype)
     if elements is None:
         mirror = cached_element(memory, offset * dtype.itemsize, dtype)

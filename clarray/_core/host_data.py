@@ -19,7 +19,7 @@ from clarray._engine.expr.node import Node, contiguous_leaf, leaf
 from clarray._engine.expr.view import Shape, View, check_order, check_size, contiguous, memory_order, ordered_strides
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
-from clarray._engine.runtime.capture import abort_capture
+from clarray._engine.runtime.capture import abort_capture, current_capture, suspended
 from clarray._engine.runtime.host_read_cache import CACHED_UPLOAD_BYTES
 from clarray._engine.speedups import accelerated
 
@@ -139,6 +139,14 @@ def small_copy(array: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArra
 
 def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None = "K") -> Node:
     """Copy an ndarray of any strides and byte order to a new leaf with the layout of `order`."""
+    capture = current_capture()
+    if capture is not None and array.nbytes <= SMALL:
+        # The values follow from the arguments of the call: a look at elements would be a guard, or abort the capture.
+        with suspended(capture):
+            node = upload(array, dtype, device, order)
+        assert node.memory is not None
+        capture.uploaded(node.memory)
+        return node
     if order in ("K", "C") and (direct_copy := small_copy(array, dtype, device)) is not None:
         return direct_copy._node
     if order == "K" and array.flags.c_contiguous:

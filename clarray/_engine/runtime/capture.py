@@ -90,8 +90,9 @@ class Capture:
         self.is_frequent = calls * (1 + sum(m.nbytes for m in inputs) // PAGE) >= FREQUENT_CALLS
         self.scalars: dict[int, tuple[Any, int]] = {}
         self._persistent = persistent
+        self._constants: set[int] = set()  # ids of the buffers of uploaded memory
         self._thread = threading.get_ident()
-        self._sources: dict[int, tuple[str, int]] = {id(m.buffer): (INPUT, k) for k, m in enumerate(inputs)}
+        self._sources: dict[int, tuple[str, Any]] = {id(m.buffer): (INPUT, k) for k, m in enumerate(inputs)}
 
     @property
     def is_current_thread(self) -> bool:
@@ -123,6 +124,7 @@ class Capture:
             letter, number = self._find_source(memory.buffer)
             if letter == INPUT:
                 self.written.append(number)
+            self.aborted |= id(memory.buffer) in self._constants
 
     def launched(
         self,
@@ -169,6 +171,16 @@ class Capture:
             letter, source = self._find_source(memory.buffer)
             self.aborted |= source is None or dtype.kind not in "biu"
             self._note(ReadStep(letter=letter, memory=source, byte_offset=byte_offset, dtype=dtype, value=value))
+
+    def uploaded(self, memory: Memory) -> None:
+        """Note new memory with values that follow from the signature and the guards. The program keeps the memory."""
+        if self.is_current_thread and not self._is_reentrant():
+            self._sources[id(memory.buffer)] = PERSISTENT, memory
+            self._constants.add(id(memory.buffer))
+
+    def is_constant(self, memory: Memory) -> bool:
+        """Return whether a memory has been uploaded during the capture."""
+        return id(memory.buffer) in self._constants
 
     def filled(self, memory: Memory) -> None:
         """Note that every byte of a memory has been set to zero by the host."""

@@ -216,7 +216,25 @@ bool CallSignature::add(PyObject* value) {
         named.push_back(Ref::share(value));
         return true;
     }
+    if (PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(python.generic_type))) return add_scalar(value);
     return add_number(value);
+}
+
+// Add a scalar of NumPy's by its class and bytes; false for one without a buffer.
+bool CallSignature::add_scalar(PyObject* value) {
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(value, &bytes, PyBUF_SIMPLE)) {
+        PyErr_Clear();
+        return false;
+    }
+    PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(value));
+    key.push_back('g');
+    append(type);
+    named.push_back(Ref::share(type));
+    append(bytes.len);
+    key.append(static_cast<const char*>(bytes.buf), size_t(bytes.len));
+    PyBuffer_Release(&bytes);
+    return true;
 }
 
 }  // namespace clarray

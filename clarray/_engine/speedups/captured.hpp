@@ -30,6 +30,7 @@ public:
 private:
     bool add_sequence(PyObject* values, char kind);
     bool add_number(PyObject* value);
+    bool add_scalar(PyObject* value);
     bool add_operand(PyObject* operand);
     bool add_input(PyObject* input);
     bool add_shapes(PyObject* pending);

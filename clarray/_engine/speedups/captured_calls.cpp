@@ -55,7 +55,14 @@ Ref new_index(const ExprSpec& like) {
 Ref grow_one(const ExprSpec& grown, const CallSignature& call, const Temporaries& temporaries, const std::vector<Ref>& nodes) {
     switch (grown.kind) {
         case 'o': return Ref::share(call.values[grown.number].get());
-        case 't': return leaf_like(grown.leaf, temporaries[grown.number].get(), grown.flags.get());
+        case 't': {
+            Ref leaf = leaf_like(grown.leaf, temporaries[grown.number].get(), grown.flags.get());
+            return leaf && (!grown.leaf.has_others || note_view(leaf.get())) ? std::move(leaf) : Ref();
+        }
+        case 'k': {
+            Ref leaf = leaf_like(grown.leaf, grown.value.get(), grown.flags.get());
+            return leaf && note_view(leaf.get()) ? std::move(leaf) : Ref();
+        }
         case 'c': return new_constant(grown.value.get(), grown.leaf.dtype.get());
         case 'x': return new_index(grown);
         case 'm': {
@@ -80,6 +87,18 @@ bool grow_all(const Program& program, const CallSignature& call, const Temporari
     return true;
 }
 
+// A view of an argument.
+Ref view_of(const ResultSpec& made, const CallSignature& call) {
+    static PyObject* const zero = PyLong_FromLong(0);
+    Ref leaf = leaf_like(made, call.memories[made.number].get(), zero);
+    if (!leaf || !note_view(leaf.get())) return {};
+    Ref result = new_array(array_type, leaf.get());
+    if (!result) return {};
+    PyObject *viewed = call.arrays[made.viewed], *whole = array.base.of(viewed);
+    array.base.set(result.get(), whole == Py_None ? viewed : whole);
+    return result;
+}
+
 // A host scalar with the value of a temporary; an array on the temporary where Python's numbers lack its bits.
 Ref scalar_of(const ResultSpec& made, PyObject* in) {
     static PyObject* const zero = PyLong_FromLong(0);
@@ -93,10 +112,12 @@ Ref made_of(const ResultSpec& made, const CallSignature& call, const Temporaries
     if (made.kind == 'v') return Ref::share(made.value.get());
     if (made.kind == 'g') return Ref::share(call.arrays[made.number]);
     if (made.kind == 'p') return evaluate_if_costly(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
+    if (made.kind == 'w') return view_of(made, call);
     if (made.kind == 'h') return scalar_of(made, temporaries[made.number].get());
     Ref leaf = leaf_like(made, temporaries[made.number].get(), zero);
     Ref result = leaf ? new_array(array_type, leaf.get()) : Ref();
     if (result && made.facts && !put_facts(temporaries[made.number].get(), made.facts.get())) return {};
+    if (result && made.has_others && !made.base && !note_view(leaf.get())) return {};
     if (!result || !made.base) return result;
     Ref base = made_of(*made.base, call, temporaries, nodes);
     if (!base || !note_view(leaf.get())) return {};

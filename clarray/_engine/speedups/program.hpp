@@ -60,17 +60,20 @@ struct Step {
 };
 
 // A result of a call: 't' a new array, 'h' a host scalar whose value a step writes to a temporary, 'g' one of the call's
-// arguments, 'p' a pending array, 'v' a constant.
+// arguments, 'w' a view of one, 'p' a pending array, 'v' a constant.
 struct ResultSpec {
     char kind;
     size_t number = 0;
+    size_t viewed = 0;  // of 'w': the argument, whose base is that of the view if it has one
     Ref shape, strides, dtype, size, offset, signature, value;
     bool contiguous = true;
+    bool has_others = false;  // whether other leaves of the results are in the same temporary
     Ref facts;                   // what is known of its values
     std::shared_ptr<ResultSpec> base;  // of a new array that is a view
 };
 
-// A node of a pending result: 'o' an operand, 'm' a leaf of an operand's memory, 't' of a temporary, 'c' a constant,
+// A node of a pending result: 'o' an operand, 'm' a leaf of an operand's memory, 't' of a temporary, 'k' of memory that
+// the program keeps, 'c' a constant,
 // 'x' an index, 'p' an operation on nodes before it.
 struct ExprSpec {
     char kind;

@@ -146,19 +146,27 @@ bool is_seen_by_others(PyObject* in, PyObject* leaf) {
     return false;
 }
 
-// Read a leaf that is alone in a temporary; false for any other.
+// Read a leaf in a temporary; false for any other.
 bool read_leaf(PyObject* capture, PyObject* leaf, ResultSpec& made) {
     static PyObject* const place = PyUnicode_InternFromString("temporary_number");
     PyObject* in = node.memory.of(leaf);
-    if (in == Py_None || as_long(node.flags.of(leaf)) || memory.shared.of(in) == Py_True || is_seen_by_others(in, leaf)) return false;
+    if (in == Py_None || as_long(node.flags.of(leaf)) || memory.shared.of(in) == Py_True) return false;
     Ref number = Ref::steal(PyObject_CallMethodOneArg(capture, place, in));
     const long long temporary = number ? as_wide(number.get()) : -1;
     if (temporary < 0) return false;
     made.kind = 't';
     made.number = size_t(temporary);
+    made.has_others = is_seen_by_others(in, leaf);
     if (memory.facts.of(in) != Py_None) made.facts = Ref::steal(PyDict_Copy(memory.facts.of(in)));
     fill_leaf(leaf, made);
     return true;
+}
+
+// Whether a memory has values that follow from the signature: see `Capture.uploaded`. False, too, after an error.
+bool is_constant(PyObject* capture, PyObject* in) {
+    static PyObject* const name = PyUnicode_InternFromString("is_constant");
+    const Ref is = Ref::steal(PyObject_CallMethodOneArg(capture, name, in));
+    return is && is.get() == Py_True;
 }
 
 // Read a node of a pending result, its operands first; false if it cannot be grown again.
@@ -175,6 +183,11 @@ bool read_grown(PyObject* capture, PyObject* of, const CallSignature& call, Prog
         grown.flags = Ref::share(node.flags.of(of));
         for (size_t i = 0; i < call.memories.size() && !grown.kind; ++i)
             if (call.memories[i].get() == in) grown.kind = 'm', grown.number = i;
+        if (!grown.kind && is_constant(capture, in)) {
+            grown.kind = 'k';
+            grown.value = Ref::share(in);
+        }
+        if (PyErr_Occurred()) return false;
         if (!grown.kind) {
             if (!read_leaf(capture, of, grown.leaf)) return false;
             grown.kind = 't';
@@ -204,6 +217,24 @@ bool read_grown(PyObject* capture, PyObject* of, const CallSignature& call, Prog
     known.push_back(Ref::share(of));
     program.grown.push_back(std::move(grown));
     return true;
+}
+
+// Read an array on the memory of an argument, as NumPy's views are; false for any other.
+bool read_view(PyObject* object, const CallSignature& call, ResultSpec& made) {
+    PyObject *base = array.base.of(object), *leaf = array.node.of(object), *in = node.memory.of(leaf);
+    if (base == Py_None || as_long(node.flags.of(leaf)) || memory.shared.of(in) == Py_True) return false;
+    for (size_t i = 0; i < call.arrays.size(); ++i) {
+        PyObject* const whole = array.base.of(call.arrays[i]);
+        if (base != (whole == Py_None ? call.arrays[i] : whole)) continue;
+        made.viewed = i;
+        for (made.number = 0; made.number < call.memories.size(); ++made.number) {
+            if (call.memories[made.number].get() != in) continue;
+            made.kind = 'w';
+            fill_leaf(leaf, made);
+            return true;
+        }
+    }
+    return false;
 }
 
 // Read a host scalar that a step computes; false for any other.
@@ -237,6 +268,7 @@ bool read_made(PyObject* capture, PyObject* object, const CallSignature& call, P
             made.kind = 'p';
             return array.base.of(object) == Py_None && read_grown(capture, array.node.of(object), call, program, known, made.number);
         }
+        if (read_view(object, call, made)) return true;
         if (!read_leaf(capture, array.node.of(object), made)) return false;
         PyObject* base = array.base.of(object);
         if (base == Py_None) return true;
