@@ -67,12 +67,13 @@ def install() -> None:
         for table, home in ((small_functions.WRITES, clarray), (small_functions.WRITING_METHODS, clarray.DeviceArray))
         for name, entry in table.items()
     }
-    host_tier.HostLaunch.run = _checked_first_call(host_tier.HostLaunch.run)  # type: ignore[method-assign]
+    host_tier.HostLaunch._run = _checked_first_call(host_tier.HostLaunch._run)  # type: ignore[method-assign]
     small_calls._try_on_host = _checked_call(small_calls._try_on_host, ours)
     small_calls._try_write = _checked_write(small_calls._try_write, writes)
     small_indexing._take = _checked_getitem(small_indexing._take)
     small_indexing._put = _checked_setitem(small_indexing._put)
-    host_calls.current_capture = _without_capture(host_calls.current_capture)
+    for module in (host_calls, host_tier):
+        module.current_capture = _without_capture(module.current_capture)  # type: ignore[attr-defined]
 
 
 def _without_capture(current_capture: Function) -> Function:
@@ -140,18 +141,17 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _checked_first_call(original: Function) -> Function:
-    def run(self: Any) -> None:
+    def run(self: Any) -> bool:
         from clarray._engine.expr.host_value import host_array
 
         if _is_off():
-            original(self)
-            return
+            return original(self)
         memory = self._target.memory
         with memory.device.lock:
             memory.device.finish()
             target = host_array(self._target)
             before = target.copy()
-            original(self)
+            is_computed: bool = original(self)
             memory.device.finish()
             value = target.copy()
             target[...] = before
@@ -159,6 +159,7 @@ def _checked_first_call(original: Function) -> Function:
                 launch.run()
             memory.device.finish()
             _compare(value, target, getattr(self._root.op, "name", "copy"))
+            return is_computed
 
     return run
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_scalar
+from clarray._engine.expr.host_value import MemoryView
 from clarray._engine.expr.node import HostScalar, Node
 from clarray._engine.runtime import Memory
 from clarray._engine.runtime.capture import Capture, abort_capture, current_capture, suspended
@@ -41,24 +42,11 @@ class _Uncapturable(Exception):
     """A program cannot repeat the call."""
 
 
-class _View(NamedTuple):
-    """An array of a call: a view of the memory with this number. Offset and strides count bytes."""
+class _Operand(NamedTuple):
+    """A device array among the arguments or results of a call."""
 
-    number: int
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    offset: int
-    strides: tuple[int, ...]
+    view: MemoryView
     scalar: bool  # whether the function gets, or has returned, NumPy's scalar
-
-    def on(self, memories: Sequence[Memory]) -> np.ndarray:
-        """Return the elements as an ndarray on host memory, or as a copy of device memory."""
-        memory = memories[self.number]
-        host: Any = memory.elements(self.dtype)
-        if host is None:
-            host = np.empty(memory.nbytes, np.uint8)
-            memory.device.read(memory, 0, host)
-        return np.ndarray(self.shape, self.dtype, host, self.offset, self.strides)
 
 
 class HostCall:
@@ -68,9 +56,9 @@ class HostCall:
     ----------
     function : callable
     args, kwargs : tuple, dict
-        The arguments, with a `_View` for each device array.
+        The arguments, with a `_Operand` for each device array.
     result : object
-        The captured result, with a `_View` for each array, or None if the function writes to its first argument.
+        The captured result, with a `_Operand` for each array, or None if the function writes to its first argument.
     is_allowed : callable
         Return whether the host may still compute such calls.
     """
@@ -109,6 +97,7 @@ def call_on_host(
     kwargs: dict[str, Any],
     compute: Callable[[], Any],
     is_allowed: Callable[[], bool],
+    until_frequent: bool = False,
 ) -> Any:
     """Return the result of a host function. If the call of clarray's function is captured, note a step that repeats it.
 
@@ -123,6 +112,8 @@ def call_on_host(
         new memory. None means that the function may have written to its first argument.
     is_allowed : callable
         Return whether the host may compute such calls: by the user's policy, or by the state of the host tier.
+    until_frequent : bool
+        Whether kernels replace the function in frequent calls.
     """
     capture = current_capture()
     if capture is None:
@@ -132,46 +123,47 @@ def call_on_host(
     if result is NOT_COMPUTED:
         return result
     try:
-        _note(capture, function, args, kwargs, result, is_allowed)
+        memories: list[Memory] = []
+        call = _host_call(capture, memories, function, args, kwargs, result, is_allowed)
+        capture.called_on_host(call, memories, until_frequent)
     except _Uncapturable:
         abort_capture()
     return result
 
 
-def _note(
+def _host_call(
     capture: Capture,
+    memories: list[Memory],
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     result: Any,
     is_allowed: Callable[[], bool],
-) -> None:
-    memories: list[Memory] = []
+) -> HostCall:
+    """Return the step of a call, and append its memories, those of the operands first."""
     args = tuple(_template(value, memories) for value in args)
     kwargs = {name: _template(value, memories) for name, value in kwargs.items()}
     if result is None and memories:
         capture.overwritten(memories[0])
     result = _result_template(result, memories, len(memories), capture)
-    capture.called_on_host(HostCall(function, args, kwargs, result, is_allowed), memories)
+    return HostCall(function, args, kwargs, result, is_allowed)
 
 
-def _view_of(leaf: Node, memories: list[Memory], scalar: bool) -> _View:
+def _view_of(leaf: Node, memories: list[Memory]) -> MemoryView:
     """Return the view of a leaf, and add its memory to the list."""
     memory = leaf.memory
     assert memory is not None
     number = next((k for k, other in enumerate(memories) if other is memory), len(memories))
     if number == len(memories):
         memories.append(memory)
-    itemsize = leaf.dtype.itemsize
-    strides = tuple(stride * itemsize for stride in leaf.strides)
-    return _View(number, leaf.shape, leaf.dtype, leaf.offset * itemsize if leaf.size else 0, strides, scalar)
+    return MemoryView.of(leaf, number)
 
 
 def _template(value: Any, memories: list[Memory]) -> Any:
     """Return an argument with views in place of device arrays."""
     kind = type(value)
     if kind is DeviceArray:
-        return _view_of(value._node, memories, is_scalar(value))
+        return _Operand(_view_of(value._node, memories), is_scalar(value))
     if kind in (tuple, list):
         return kind(_template(member, memories) for member in value)
     if kind in _CONSTANTS or isinstance(value, np.generic):
@@ -182,8 +174,8 @@ def _template(value: Any, memories: list[Memory]) -> Any:
 def _bind(template: Any, memories: Sequence[Memory]) -> Any:
     """Return an argument with ndarrays in place of views."""
     kind = type(template)
-    if kind is _View:
-        array = template.on(memories)
+    if kind is _Operand:
+        array = template.view.on(memories)
         return array[()] if template.scalar else array
     return kind([_bind(member, memories) for member in template]) if kind in (tuple, list) else template
 
@@ -200,14 +192,14 @@ def _result_template(result: Any, memories: list[Memory], operands: int, capture
             memory = node.device.allocate(node.dtype.itemsize)
             capture.scalars[id(node)] = node, capture.temporary_number(memory)
             memories.append(memory)
-            return _View(len(memories) - 1, (), node.dtype, 0, (), True)
+            return _Operand(MemoryView(len(memories) - 1, (), node.dtype, 0, ()), True)
         known = len(memories)
-        view = _view_of(node, memories, scalar)
+        view = _view_of(node, memories)
         if view.number < operands:
             raise _Uncapturable
         if view.number == known:
             capture.allocated(memories[view.number])
-        return view
+        return _Operand(view, scalar)
     if kind in (tuple, list) or hasattr(result, "_fields"):
         return tuple([_result_template(member, memories, operands, capture) for member in result])
     if kind in (type(None), bool, int):
@@ -218,21 +210,25 @@ def _result_template(result: Any, memories: list[Memory], operands: int, capture
 def _store(template: Any, returned: Any, memories: Sequence[Memory]) -> bool:
     """Write a result to new memory. Return False if its structure is not that of the captured result."""
     kind = type(template)
-    if kind is _View:
-        if not isinstance(returned, np.ndarray | np.generic):
-            return False
-        if returned.shape != template.shape or returned.dtype != template.dtype:
-            return False
-        memory = memories[template.number]
-        if memory.elements(template.dtype) is not None:
-            template.on(memories)[...] = returned
-            return True
-        host = np.zeros(memory.nbytes, np.uint8)
-        np.ndarray(template.shape, template.dtype, host, template.offset, template.strides)[...] = returned
-        memory.device.write(memory, 0, host)
-        return True
+    if kind is _Operand:
+        return _store_array(template.view, returned, memories[template.view.number])
     if kind is tuple:
         if not isinstance(returned, tuple | list) or len(returned) != len(template):
             return False
         return all(_store(*pair, memories) for pair in zip(template, returned, strict=True))
     return type(returned) is kind and bool(returned == template)
+
+
+def _store_array(view: MemoryView, returned: Any, memory: Memory) -> bool:
+    if not isinstance(returned, np.ndarray | np.generic):
+        return False
+    if returned.shape != view.shape or returned.dtype != view.dtype:
+        return False
+    buffer: Any = memory.elements(view.dtype)
+    is_host = buffer is not None
+    if not is_host:
+        buffer = np.zeros(memory.nbytes, np.uint8)
+    np.ndarray(view.shape, view.dtype, buffer, view.offset, view.strides)[...] = returned
+    if not is_host:
+        memory.device.write(memory, 0, buffer)
+    return True

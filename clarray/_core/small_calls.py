@@ -110,7 +110,7 @@ def _small_call(ours: Function, rule: Rule) -> Function:
             if device is not None and (not kwargs or kwargs.keys().isdisjoint(rule.refused)):
                 with device.lock:
                     compute = partial(_try_on_host, rule, device, operands, kwargs)
-                    computed = call_on_host(rule.compute, operands, kwargs, compute, is_allowed)
+                    computed = call_on_host(rule.compute, operands, kwargs, compute, is_allowed, until_frequent=True)
                 if computed is not NOT_COMPUTED:
                     return computed
         return ours(*args, **kwargs)
@@ -146,7 +146,7 @@ def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, 
             if supports_small_calls(device):
                 with device.lock:
                     write = partial(_try_write, target, numpys, args, values, most)
-                    if call_on_host(numpys, args, {}, write, is_allowed) is None:
+                    if call_on_host(numpys, args, {}, write, is_allowed, until_frequent=True) is None:
                         return None
         return ours(*args, **kwargs)
 

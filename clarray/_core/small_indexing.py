@@ -43,7 +43,7 @@ def take_on_host(array: DeviceArray, key: Key) -> Any:
         return NOT_COMPUTED
     with device.lock:
         take = partial(_take, array._node, key, device)
-        return call_on_host(getitem, (array, tuple(key.items)), {}, take, is_allowed)
+        return call_on_host(getitem, (array, tuple(key.items)), {}, take, is_allowed, until_frequent=True)
 
 
 def _take(node: Node, key: Key, device: Device) -> Any:
@@ -71,7 +71,7 @@ def put_on_host(array: DeviceArray, key: Key, value: Any) -> bool:
     with device.lock:
         put = partial(_put, array._node, key, value, device)
         args = array, tuple(key.items), value
-        return call_on_host(np.ndarray.__setitem__, args, {}, put, is_allowed) is None
+        return call_on_host(np.ndarray.__setitem__, args, {}, put, is_allowed, until_frequent=True) is None
 
 
 def _put(node: Node, key: Key, value: Any, device: Device) -> Any:

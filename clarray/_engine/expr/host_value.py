@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import Loop
 
-__all__ = ["Undefined", "elements_in", "host_array", "host_value", "is_host_exact_tree"]
+if TYPE_CHECKING:
+    from clarray._engine.runtime import Memory
+
+__all__ = ["HostExpression", "MemoryView", "Undefined", "elements_in", "host_array", "host_value", "is_host_exact_tree"]
 
 
 class Undefined(ArithmeticError):
@@ -61,38 +65,120 @@ def elements_in(buffer: Any, leaf: Node) -> np.ndarray:
     return np.ndarray(leaf.shape, leaf.dtype, buffer, start, [s * itemsize for s in leaf.strides])
 
 
-def host_value(root: Node) -> Any:
-    """Return the value of an `is_host_exact_tree` of leaves in host memory: an array, or a scalar to broadcast.
+class MemoryView(NamedTuple):
+    """The elements of a leaf, apart from its memory. Programs have one for each array that a host step uses.
 
-    For a leaf it is a view of the leaf's memory.
-
-    Raises
-    ------
-    Undefined
+    Attributes
+    ----------
+    number : int
+        Number of the memory among those of the step.
+    shape : tuple of int
+    dtype : dtype
+    offset : int
+        In bytes.
+    strides : tuple of int
+        In bytes.
     """
-    value = _evaluate(root, {})
-    if root.args and value.dtype.kind == "f" and np.isnan(np.maximum.reduce(value, axis=None)):
-        raise Undefined("the sign and the payload of NaN")
-    return value
+
+    number: int
+    shape: Shape
+    dtype: np.dtype
+    offset: int
+    strides: Shape
+
+    @classmethod
+    def of(cls, leaf: Node, number: int) -> MemoryView:
+        """Return the view of a leaf in the memory with this number."""
+        itemsize = leaf.dtype.itemsize
+        strides = tuple([stride * itemsize for stride in leaf.strides])
+        return cls(number, leaf.shape, leaf.dtype, leaf.offset * itemsize if leaf.size else 0, strides)
+
+    def on(self, memories: Sequence[Memory]) -> np.ndarray:
+        """Return the elements as an ndarray on host memory, or as a copy of device memory."""
+        memory = memories[self.number]
+        buffer: Any = memory.elements(self.dtype)
+        if buffer is None:
+            buffer = np.empty(memory.nbytes, np.uint8)
+            memory.device.read(memory, 0, buffer)
+        return np.ndarray(self.shape, self.dtype, buffer, self.offset, self.strides)
 
 
-def _evaluate(node: Node, memo: dict[int, Any]) -> Any:
-    op, operands = node.op, node.args  # read together: a re-entrant call may make the node a leaf
-    if node.memory is not None:
-        return host_array(node)
-    if not operands:
-        return node.dtype.type(node.value) if node.op is CONST else _positions(node)
-    value = memo.get(id(node))
-    if value is None:
-        args = [_evaluate(arg, memo) for arg in operands]
-        if _is_copy(op, operands, node.dtype):
-            value = args[0]
-        elif isinstance(op, Reduction):
-            value = _reduce(op, operands[0].shape, args[0]).reshape(node.shape)
+class HostExpression:
+    """An `is_host_exact_tree` as calls of NumPy's functions. It does not refer to the memory of the leaves.
+
+    Parameters
+    ----------
+    root : Node
+        The tree.
+
+    Attributes
+    ----------
+    leaves : list of Node
+        The distinct leaves in memory, in the order that `compute` takes their elements. Drop them to free the memory.
+    """
+
+    __slots__ = ("leaves", "_calls", "_values", "_checks_nan")
+
+    def __init__(self, root: Node) -> None:
+        self.leaves: list[Node] = []
+        self._values: list[Any] = []  # constants, and None for a leaf or a result
+        self._calls: list[tuple[int, Any, tuple[int, ...], Any]] = []
+        self._checks_nan = bool(root.args) and root.dtype.kind == "f"
+        self._add(root, {})
+
+    def _add(self, node: Node, numbers: dict[int, int]) -> int:
+        """Add a node after its operands, and return its number."""
+        number = numbers.get(id(node))
+        if number is not None:
+            return number
+        op, operands = node.op, node.args  # read together: a re-entrant call may make the node a leaf
+        value: Any = None
+        call: Any = None
+        if node.memory is not None:
+            call = _LEAF, (len(self.leaves),), None
+            self.leaves.append(node)
+        elif not operands:
+            value = node.dtype.type(node.value) if node.op is CONST else _positions(node)
+        elif _is_copy(op, operands, node.dtype):
+            numbers[id(node)] = self._add(operands[0], numbers)
+            return numbers[id(node)]
         else:
-            value = _apply(op, args)
-        memo[id(node)] = value
-    return value
+            args = tuple([self._add(operand, numbers) for operand in operands])
+            call = op, args, (operands[0].shape, node.shape) if isinstance(op, Reduction) else None
+        number = numbers[id(node)] = len(self._values)
+        self._values.append(value)
+        if call is not None:
+            self._calls.append((number, *call))
+        return number
+
+    def compute(self, arrays: list[np.ndarray]) -> Any:
+        """Return the value of the root: an array, or a scalar to broadcast. For a leaf it is the leaf's own array.
+
+        Raises
+        ------
+        Undefined
+        """
+        values = self._values.copy()
+        for number, op, args, shapes in self._calls:
+            if op is _LEAF:
+                values[number] = arrays[args[0]]
+            elif shapes is not None:
+                values[number] = _reduce(op, shapes[0], values[args[0]]).reshape(shapes[1])
+            else:
+                values[number] = _apply(op, [values[arg] for arg in args])
+        value = values[-1]
+        if self._checks_nan and np.isnan(np.maximum.reduce(value, axis=None)):
+            raise Undefined("the sign and the payload of NaN")
+        return value
+
+
+_LEAF = object()
+
+
+def host_value(root: Node) -> Any:
+    """Return the value of an `is_host_exact_tree` of leaves in host memory. See `HostExpression.compute`."""
+    expression = HostExpression(root)
+    return expression.compute([host_array(leaf) for leaf in expression.leaves])  # type: ignore[misc]
 
 
 def _is_copy(op: Any, operands: tuple[Node, ...], dtype: np.dtype) -> bool:

@@ -22,7 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_host_exact_tree
+from clarray._engine.expr.host_value import (
+    HostExpression,
+    MemoryView,
+    Undefined,
+    host_array,
+    host_value,
+    is_host_exact_tree,
+)
 from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import (
@@ -34,7 +41,7 @@ from clarray._engine.runtime import (
     hold_at_fork,
     profiling,
 )
-from clarray._engine.runtime.capture import must_use_kernels
+from clarray._engine.runtime.capture import abort_capture, current_capture, must_use_kernels, suspended
 from clarray._engine.speedups import native
 from clarray._engine.threads import without_collector
 
@@ -116,6 +123,11 @@ class TieredKernel:
             self._kernel = self._render(root)
         return self._kernel
 
+    def is_due(self) -> bool:
+        """Return whether the next evaluation compiles, loads or launches the kernel."""
+        is_compiled = self._compiling is not None and self._compiling.done
+        return self.ready or is_compiled or self.needs_prefetch() or not setting.on
+
     def use_host_tier(self, root: Node, target: Node, size: int) -> bool:
         """Return whether NumPy computes an expression of `size` elements into a leaf this time."""
         if self.ready or not setting.on or must_use_kernels():
@@ -129,6 +141,12 @@ class TieredKernel:
         """Record that the kernel is launched, so that later launches of the same kind use it too."""
         self.launched = True
         self.ready = self.ready or launch.inline  # small values are launched inline
+
+    def record_host_time(self, start: float) -> float:
+        """Add the time since `start` in which NumPy has computed instead of the kernel. Return it in seconds."""
+        seconds = time.perf_counter() - start
+        self.host_seconds += min(seconds + setting.statement_overhead, setting.longest_call)
+        return seconds
 
     def needs_prefetch(self) -> bool:
         """Return whether the kernel has been used often enough to be loaded or compiled, and is neither yet."""
@@ -166,7 +184,7 @@ class TieredKernel:
 def _is_on_host(node: Node) -> bool:
     """Return whether an input is host memory, a constant or an index."""
     memory = node.memory
-    return memory is None or memory.elements(node.dtype) is not None
+    return memory is None or memory.is_host
 
 
 class _ErrorsIgnored:
@@ -245,6 +263,23 @@ class HostLaunch:
 
     def run(self) -> None:
         """Compute the values. All pending work of the device is done when this returns."""
+        capture = current_capture()
+        if capture is None:
+            self._run()
+            return
+        expression = HostExpression(self._root)
+        evaluation = HostEvaluation(self._tiered_kernel, expression, self._target)
+        memories = [leaf.memory for leaf in (*expression.leaves, self._target) if leaf.memory is not None]
+        expression.leaves.clear()
+        with suspended(capture):
+            is_computed = self._run()
+        if is_computed:
+            capture.called_on_host(evaluation, memories)
+        else:
+            abort_capture()
+
+    def _run(self) -> bool:
+        """Compute the values. Return False if the kernel had to."""
         root, target, tiered_kernel = self._root, self._target, self._tiered_kernel
         memory = target.memory
         assert memory is not None
@@ -258,11 +293,40 @@ class HostLaunch:
                     tiered_kernel.ready = True
                     for launch in self._launches():
                         launch.run()
-                    return
-            seconds = time.perf_counter() - start
-            tiered_kernel.host_seconds += min(seconds + setting.statement_overhead, setting.longest_call)
+                    return False
+            seconds = tiered_kernel.record_host_time(start)
             if profiling.state.recorder is not None:
                 name = getattr(root.op, "name", "copy")
                 profiling.record("first call", name, root.size * root.dtype.itemsize, seconds)
             if tiered_kernel.needs_prefetch():
                 tiered_kernel.prefetch(self._launches(), self._count)
+        return True
+
+
+class HostEvaluation:
+    """A host launch as a step of a program. See `clarray._engine.runtime.steps.HostStep`.
+
+    Its memories are those of the expression's leaves, and then that of the target.
+    """
+
+    __slots__ = ("_tiered_kernel", "_expression", "_leaves", "_target")
+
+    def __init__(self, tiered_kernel: TieredKernel, expression: HostExpression, target: Node) -> None:
+        self._tiered_kernel = tiered_kernel
+        self._expression = expression
+        self._leaves = [MemoryView.of(leaf, number) for number, leaf in enumerate(expression.leaves)]
+        self._target = MemoryView.of(target, len(self._leaves))
+
+    def __call__(self, *memories: Memory) -> bool | None:
+        """Compute the values. The device is idle."""
+        if self._tiered_kernel.is_due():
+            return None
+        start = time.perf_counter()
+        with _ErrorsIgnored():
+            try:
+                value = self._expression.compute([leaf.on(memories) for leaf in self._leaves])
+            except Undefined:
+                return False
+            self._target.on(memories)[...] = value
+        self._tiered_kernel.record_host_time(start)
+        return True

@@ -189,12 +189,14 @@ class Capture:
             self.aborted |= number < 0
             self._note(FillStep(temporary=number))
 
-    def called_on_host(self, call: Callable[..., bool], memories: Sequence[Memory]) -> None:
+    def called_on_host(
+        self, call: Callable[..., bool | None], memories: Sequence[Memory], until_frequent: bool = False
+    ) -> None:
         """Note a call of a host function that reads and writes memories. See `HostStep`."""
         if self.is_current_thread and not self._is_reentrant():
             letters, sources = zip(*(self._find_source(memory.buffer) for memory in memories), strict=True)
             self.aborted |= any(source is None for source in sources)
-            self._note(HostStep(call=call, letters="".join(letters), memories=sources))
+            self._note(HostStep(call=call, letters="".join(letters), memories=sources, until_frequent=until_frequent))
 
     def scalar_temporary(self, node: Any) -> int:
         """Return the number of the temporary with a host scalar's value, or -1 if no host step computes the scalar."""

@@ -146,6 +146,11 @@ class Memory:
             capture.overwritten(self)
 
     @property
+    def is_host(self) -> bool:
+        """Whether the block is host memory. Unlike a look at the bytes, this does not abort a capture."""
+        return self._block.host is not None
+
+    @property
     def host(self) -> np.ndarray | None:
         """The bytes as a uint8 array on devices that work in host memory, else None.
 

@@ -119,16 +119,20 @@ class HostStep:
     Attributes
     ----------
     call : callable
-        Takes the `Memory` of each letter. It writes the results to memory and returns True, or returns False: then the
-        program does not apply, and Python does the call.
+        Takes the `Memory` of each letter. It writes the results to memory and returns True. Or it returns False: the
+        program does not apply, and Python does the call. None: besides, the next call of the signature is captured
+        again, because kernels can do the work now.
     letters, memories : str, tuple
         The sources of the memories, as those of a launch's arguments.
+    until_frequent : bool
+        Whether kernels replace the function once the program has run often.
     """
 
     kind: ClassVar[str] = "host"
-    call: Callable[..., bool]
+    call: Callable[..., bool | None]
     letters: str
     memories: tuple[Any, ...]
+    until_frequent: bool = False
 
 
 @dataclass(frozen=True)

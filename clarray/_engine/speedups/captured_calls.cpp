@@ -200,7 +200,7 @@ bool arguments_of(PyObject* const* args, size_t flags, PyObject* names, Ref& pos
 // Whether the next call is left to Python, which captures it again: a program with a host call may have become so frequent
 // that kernels replace the host.
 bool is_recaptured(const CallSignature& call, const Program& program) {
-    if (!program.calls_host) return false;
+    if (!program.until_frequent) return false;
     Entry* const entry = entry_of(call.device, call.key);
     if (!entry || is_time(entry->seen + 1)) return true;
     ++entry->seen;
@@ -218,7 +218,9 @@ bool count_call(CallSignature& call) {
     Entry* entry = new_entry(call.device, call.key);
     if (!entry) return true;  // Python makes the table
     if (!entry->seen) entry->named = std::move(call.named);
-    return is_time(++entry->seen);
+    const bool is_due = entry->is_due;
+    entry->is_due = false;
+    return is_time(++entry->seen) || is_due;
 }
 
 void keep_program(const CallSignature& call, std::shared_ptr<Program> made) {
@@ -245,12 +247,21 @@ Ref captured_call(const CallSignature& call, PyObject* function, PyObject* posit
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
 }
 
+// Drop a program, and have the next such call captured.
+void drop_stale(const CallSignature& call, const Program& program) {
+    Entry* const entry = entry_of(call.device, call.key);
+    if (!entry || entry->program.get() != &program) return;
+    entry->is_due = true;
+    entry->program = nullptr;
+}
+
 // Run the program of a call, with memory for all of its results.
 Outcome run_for(Program& program, const CallSignature& call, Temporaries& temporaries) {
     const Running replaying;
     Frame frame{call.device, &call.memories};
     const Outcome done = run(program, frame, Refused::BY_PYTHON);
-    if (done == Outcome::FALLBACK) ++program.missed;
+    if (program.is_stale) drop_stale(call, program);
+    else if (done == Outcome::FALLBACK) ++program.missed;
     if (done != Outcome::DONE) return done;
     for (const ResultSpec& made : program.made)
         if ((made.kind == 't' || made.kind == 'h') && !take_temporary(program, frame, made.number)) return Outcome::FAILED;

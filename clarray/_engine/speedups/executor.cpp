@@ -180,18 +180,20 @@ Outcome wait(PyObject* on) {
 }
 
 // Call a function on the host; FALLBACK where it refuses.
-Outcome call_host(const Step& step, const Frame& frame) {
+Outcome call_host(const Step& step, const Frame& frame, Program& program) {
     if (wait(frame.device) != Outcome::DONE) return Outcome::FAILED;
     std::vector<PyObject*> given;
     for (const ArgSource& from : step.args) given.push_back(memory_of(from, frame));
     const Ref done = Ref::steal(PyObject_Vectorcall(step.call.get(), given.data(), given.size(), nullptr));
-    return !done ? Outcome::FAILED : done.get() == Py_True ? Outcome::DONE : Outcome::FALLBACK;
+    if (!done) return Outcome::FAILED;
+    program.is_stale = program.is_stale || done.get() == Py_None;
+    return done.get() == Py_True ? Outcome::DONE : Outcome::FALLBACK;
 }
 
-Outcome run_step(Step& step, Frame& frame, Refused refused) {
+Outcome run_step(Program& program, Step& step, Frame& frame, Refused refused) {
     switch (step.what) {
         case Step::LAUNCH: return launch(step, frame, refused);
-        case Step::HOST: return call_host(step, frame);
+        case Step::HOST: return call_host(step, frame, program);
         case Step::READ: return check(step, frame);
         case Step::FILL: return fill_zero(memory_of(step.args[0], frame), frame.device);
         default: return wait(frame.device);
@@ -211,7 +213,7 @@ Outcome run(Program& program, Frame& frame, Refused refused) {
     for (Step& step : program.steps) {
         for (size_t number : step.takes)
             if (!take_temporary(program, frame, number)) return Outcome::FAILED;
-        const Outcome done = run_step(step, frame, refused);
+        const Outcome done = run_step(program, step, frame, refused);
         if (done != Outcome::DONE) return done;
         for (size_t number : step.drops) frame.temporaries[number] = {};
     }

@@ -54,6 +54,7 @@ struct Step {
     Seen seen_main, seen_inline;
     // of a HOST: takes the memories, and returns whether it has written the results
     Ref call;
+    bool until_frequent = false;
     // of a READ
     Ref offset, dtype, value;
     std::vector<size_t> takes, drops;  // temporaries first and last used here
@@ -99,7 +100,8 @@ struct Program {
     std::vector<ResultSpec> made{};
     char container = '1';  // '(' a tuple, 'n' a named tuple, '[' a list
     Ref container_type{};  // of a named tuple
-    bool calls_host = false;
+    bool until_frequent = false;  // whether kernels replace a host call once the program has run often
+    bool is_stale = false;        // whether the next call is captured again
     std::vector<size_t> written{};  // memories of operands
     long missed = 0;
 };
@@ -141,6 +143,7 @@ std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, cons
 // What is kept under a signature: its program, and what is known of calls that have none.
 struct Entry {
     long seen = 0;
+    bool is_due = false;  // whether the next call is captured
     bool operands_first = false;  // whether pending operands are computed before
     std::shared_ptr<Program> program{};
     std::vector<Ref> named{};  // objects whose addresses are in the key

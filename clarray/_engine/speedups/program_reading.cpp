@@ -96,7 +96,9 @@ bool read_host(PyObject* planned, Step& step) {
     step.what = Step::HOST;
     step.call = attribute(planned, "call");
     const Ref letters = attribute(planned, "letters"), memories = attribute(planned, "memories");
-    return step.call && letters && memories && read_sources(letters.get(), memories.get(), step);
+    const Ref until_frequent = attribute(planned, "until_frequent");
+    step.until_frequent = until_frequent.get() == Py_True;
+    return step.call && until_frequent && letters && memories && read_sources(letters.get(), memories.get(), step);
 }
 
 // A `FillStep`.
@@ -352,7 +354,7 @@ std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Ca
     if (!read_result(capture, result, call, *made) || !read_steps(capture, call.device, *made)) return nullptr;
     bool is_guarded = false;
     for (const Step& step : made->steps) {
-        made->calls_host = made->calls_host || step.what == Step::HOST;
+        made->until_frequent = made->until_frequent || step.until_frequent;
         is_guarded = is_guarded || step.what == Step::READ || step.what == Step::HOST;
     }
     if (!read_written(capture, *made)) return nullptr;
