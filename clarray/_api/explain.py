@@ -182,6 +182,7 @@ class _PlannedMemory:
 
     shared = False
     writeable = True
+    is_host = False
     buffer = None
     cost = 1
 

@@ -99,7 +99,7 @@ ${by_items() if search == 'items' else by_warps()}
     int pivot = k;
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
-      const R here = weight(a[r][k]);
+      const R here = place[r] == k ? first_weight(a[r][k]) : weight(a[r][k]);
       const bool larger = here > best || (here == best && place[r] < pivot);
       if (larger && k <= place[r] && place[r] < rows) {
         best = here;
@@ -141,7 +141,7 @@ ${by_items() if search == 'items' else by_warps()}
     uint at = NONE;
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
-      const K here = rank(weight(a[r][k]));
+      const K here = rank(place[r] == k ? first_weight(a[r][k]) : weight(a[r][k]));
       if (k <= place[r] && place[r] < rows && (here > key || (here == key && place[r] < at))) {
         key = here;
         at = place[r];
@@ -173,7 +173,7 @@ ${by_items() if search == 'items' else by_warps()}
 <%def name="instructions()">
 typedef ${'uint' if R == 'float' else 'ulong'} K;
 #define NONE (~0u / ${warp_size})
-HELPER K rank(const R weight) { return as_${'uint' if R == 'float' else 'ulong'}(weight) + 2; }
+HELPER K rank(const R weight) { return weight < 0 ? (K)1 : as_${'uint' if R == 'float' else 'ulong'}(weight) + 2; }
 % for name, instruction in (('warp_max', 'max'), ('warp_min', 'min')):
 % if search == 'warps':
 HELPER uint ${name}(const uint x) {

@@ -30,7 +30,7 @@ void tall_panel(${', '.join(params)}) {
       R best = (R)(-1);
       int pivot = k;
       for (int i = k + item; i < rows; i += ${items}) {
-        const R size_ = weight(A(i, k));
+        const R size_ = i == k ? first_weight(A(i, k)) : weight(A(i, k));
         if (size_ > best) { best = size_; pivot = i; }
       }
       most[item] = best;

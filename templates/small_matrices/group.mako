@@ -78,7 +78,7 @@ void small_matrices(${', '.join(params)}) {
       R best = (R)(-1);
       int at = k;
       for (int i = k + part; i < n; i += ${parts}) {
-        const R w = weight(A(i, k));
+        const R w = i == k ? first_weight(A(i, k)) : weight(A(i, k));
         if (w > best) { best = w; at = i; }
       }
       most[part] = best;

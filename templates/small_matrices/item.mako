@@ -81,7 +81,7 @@ void small_matrices(${', '.join(params)}) {
   for (int i = 0; i < ${N}; ++i) order[i] = (M)(i);
   ${turn}
   for (int k = 0; k < ${N}; ++k) {
-    R most = weight(a[k][k]);
+    R most = first_weight(a[k][k]);
     M pivot = (M)(k);
     ${turn}
     for (int i = k + 1; i < ${N}; ++i) {

@@ -7,8 +7,8 @@ typedef ${R} R;
 typedef ${M} M;
 typedef ${I} I;
 #define FMA ${multiply_add}
-## `weight` compares magnitudes as LAPACK does. A NaN weighs little, but it is not zero: a column of a NaN and zeros is not
-## singular, and the NaN spreads to the results.
+## Magnitudes as LAPACK compares them for the pivot of a column: a NaN is the least, but as the first element it is larger
+## than zeros. So a column with zeros below a NaN is not singular.
 <%
   top = 1024 if R.startswith('double') else 128
   least = lit(f'0x1p-{top - 2}')
@@ -43,7 +43,7 @@ HELPER E quotient(const E a, const E b) {
   const E p = scaled(a, s), q = scaled(b, s);
   return scaled(product(p, conjugate(q)), FMA(q.x, q.x, q.y * q.y));
 }
-HELPER R weight(const E a) { const R w = fabs(a.x) + fabs(a.y); return w >= 0 ? w : (R)(${least}); }
+HELPER R weight(const E a) { const R w = fabs(a.x) + fabs(a.y); return w >= 0 ? w : (R)(-1); }
 /* The part of a number that is left of 2^e, which is added to the exponent: its larger part is 1/2 at least. */
 HELPER E mantissa(const E a, I *exponent) {
   I e;
@@ -69,7 +69,7 @@ HELPER E reciprocal(const E a) { return 1 / a; }
 HELPER R largest_part(const E a) { return fabs(a); }
 HELPER E scaled(const E a, const R d) { return a / d; }
 HELPER E quotient(const E a, const E b) { return a / b; }
-HELPER R weight(const E a) { const R w = fabs(a); return w >= 0 ? w : (R)(${least}); }
+HELPER R weight(const E a) { const R w = fabs(a); return w >= 0 ? w : (R)(-1); }
 HELPER E mantissa(const E a, I *exponent) {
   I e;
   const R m = frexp(a, &e);
@@ -79,6 +79,7 @@ HELPER E mantissa(const E a, I *exponent) {
 HELPER E raised(const E a, const I e) { return ldexp(a, e); }
 HELPER R magnitude(const E a) { return fabs(a); }
 % endif
+HELPER R first_weight(const E a) { const R w = weight(a); return w >= 0 ? w : (R)(${least}); }
 /* Quotients by a divisor as products, times(a, lift) by its inverse: as LAPACK's are. Of a divisor so small or large that
    its reciprocal, or its square, would not be a number, the inverse is that of a multiple. (No function: what is inlined
    into unrolled steps and gives a structure is more than oclgrind interprets.) */
