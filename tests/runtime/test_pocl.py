@@ -9,10 +9,11 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clarray._engine.runtime import current_device, host_cpu, programs
-from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, program_files
+from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, linker_flags, program_files
 from clarray._engine.runtime.backends.pocl.cpu_name import is_patchable, library_cpu
 from clarray._engine.runtime.programs import compile_source
 
@@ -83,6 +84,39 @@ def test_binaries_are_made_out_to_another_device() -> None:
     assert binary_format.binary_id(b"\x7fELF" + bytes(100)) == ""
 
 
+def array_of(*flags: bytes | None) -> Any:
+    return (ctypes.c_char_p * len(flags))(*flags)
+
+
+def device_with_arrays(**arrays: Any) -> tuple[SimpleNamespace, Any]:
+    """Return a device whose structure has pointers to arrays in some slots, and the slots."""
+    slots = (ctypes.c_void_p * 256)()
+    for slot, array in arrays.items():
+        slots[int(slot[1:])] = ctypes.addressof(array)
+    return SimpleNamespace(int_ptr=ctypes.addressof(slots)), slots
+
+
+@linux_x86
+def test_linker_flags_are_extended_once() -> None:
+    flags, longer = array_of(b"-nostartfiles", b"-shared", None), array_of(b"-nostartfiles", b"-shared", b"-lm", None)
+    device, slots = device_with_arrays(_5=longer, _87=flags, _208=flags)
+    assert linker_flags.patch_linker_flags(device)  # type: ignore[arg-type]
+    patched = ctypes.cast(slots[87], ctypes.POINTER(ctypes.c_char_p))
+    assert [patched[i] for i in range(5)] == [b"-nostartfiles", b"-shared", b"-nodefaultlibs", b"-lgcc", None]
+    assert (slots[5], slots[208]) == (ctypes.addressof(longer), ctypes.addressof(flags))
+    assert not linker_flags.patch_linker_flags(device)  # type: ignore[arg-type]
+
+
+@linux_x86
+def test_linker_flags_of_another_version_stay() -> None:
+    arrays = [array_of(b"-shared", b"-nostartfiles", None), array_of(b"-nostartfiles", None), array_of(None)]
+    device, slots = device_with_arrays(**{f"_{87 + i}": array for i, array in enumerate(arrays)})
+    before = bytes(slots)
+    assert not linker_flags.patch_linker_flags(device)  # type: ignore[arg-type]
+    assert bytes(slots) == before
+    assert not linker_flags.patch_linker_flags(SimpleNamespace(int_ptr=0x1234_5678_9ABC))  # type: ignore[arg-type]
+
+
 @linux_x86
 def test_a_programs_folder_is_read_from_its_structure() -> None:
     for name in (b"_UNCACHED_a9Zb_c", b"program-12-3"):
@@ -139,3 +173,29 @@ def test_a_name_that_a_macro_makes_is_found_all_the_same(pocls: Any) -> None:
 def test_an_error_is_told_with_the_sources_own_lines(pocls: Any) -> None:
     with pytest.raises(RuntimeError, match=r"tempfile_\w+\.cl:2:1.*not_there"):
         compile_source(pocls.context, pocls.cl_device, "kernel void f(void) {\nnot_there(); }")
+
+
+# A copy of 512 bytes calls the C library, and a quotient of 128 bits calls libgcc.
+CALLS = """
+typedef struct { long items[64]; } block;
+kernel void calls(global const block *x, global block *y, const long at) {
+    block copy = x[at];
+    copy.items[at] = (long)((unsigned __int128)copy.items[at] * 1000000007 / (unsigned __int128)(at + 3));
+    y[0] = copy;
+}
+"""
+
+
+def test_a_kernel_calls_the_c_library_without_a_reference_to_it(pocls: Any) -> None:
+    program = pocls.program(CALLS, {"calls": ("buffer", "buffer", "int64")})
+    x = np.arange(128, dtype=np.int64) << 20
+    y = np.empty(64, np.int64)
+    source, target = pocls.upload(x), pocls.allocate(y.nbytes)
+    program.kernel("calls").launch((1,), (1,), (source.buffer, target.buffer, 1), True, nbytes=2 * y.nbytes)
+    pocls.read(target, 0, y)
+    expected = x[64:].copy()
+    expected[1] = int(expected[1]) * 1000000007 // 4
+    np.testing.assert_array_equal(y, expected)
+    binary = pocls.backend.program_binary(next(iter(program._built.values())), 1)
+    assert b"memcpy" in binary
+    assert b"libc.so" not in binary

@@ -111,6 +111,8 @@ def probe(context: cl.Context, devices: list[cl.Device], stored: ProbeResult | N
         The result of an earlier process.
     """
     device, backend = devices[0], find_backend(devices[0])
+    for each in devices:
+        backend.prepare_compiler(each)
     if stored is not None:
         if stored.patched:
             for each in devices:

@@ -121,7 +121,10 @@ class Backend:
     def leave_files(self) -> None:
         """Leave the files of this process to a later process, since a thread still uses them."""
 
-    # BackgroundCompilation
+    # Compilation
+
+    def prepare_compiler(self, device: cl.Device) -> None:
+        """Change the compiler's settings for a device before anything is compiled."""
 
     def probe(self, devices: Sequence[cl.Device], trial_compiler: TrialCompiler, context: cl.Context) -> ProbeResult:
         """Return the result of trial compilations for a CPU, without `clang_builtins` and `handover_seconds`."""

@@ -15,6 +15,7 @@ from clarray._engine.runtime.backends.pocl import (
     compiler_needs,
     cpu_name,
     header,
+    linker_flags,
     machine_code,
     pool_threads,
     program_files,
@@ -82,7 +83,11 @@ class Pocl(Backend):
     def leave_files(self) -> None:
         scratch_folder.leave_to_later_process()
 
-    # BackgroundCompilation
+    # Compilation
+
+    def prepare_compiler(self, device: cl.Device) -> None:
+        if cpu_name.is_patchable(device):
+            linker_flags.patch_linker_flags(device)
 
     def probe(self, devices: Sequence[cl.Device], trial_compiler: TrialCompiler, context: cl.Context) -> ProbeResult:
         device = devices[0]
