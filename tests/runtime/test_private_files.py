@@ -22,6 +22,7 @@ from clarray._engine.runtime.cache import CACHES, DiskCache, cache_folder, disk_
 from clarray._engine.runtime.private_files import NotPrivateError, PrivateFolder
 from clarray._engine.runtime.quarantine import Quarantine
 
+from ..caches import copy_device_record
 from .conftest import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="owners and modes of Unix")
@@ -340,6 +341,7 @@ def test_planted_code_does_not_run(fresh: Any, tmp_path: Path, where: str) -> No
     if where == "a file's mode":
         chosen = {**chosen, "CLARRAY_CACHE_DIR": str(base)}
         del chosen[where]
+    copy_device_record(folder)
     assert fresh(USE, **chosen).stdout == "9999900000.0\n" * 3 + "\n"
     witness = tmp_path / "witness"
     planted = list((folder / "templates").iterdir())
