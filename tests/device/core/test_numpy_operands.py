@@ -59,6 +59,9 @@ FORMS: dict[str, Callable[[Any, Any], Any]] = {
     "x[1:3] = s": set_some,
     "x[2] = s": set_one,
 }
+# These have scalars of every dtype, the others of every second one, by turns. All forms of a group convert a scalar in
+# the same way: operators, comparisons, 0-d arrays, operators in place, assignments.
+EVERY_KIND = ("x + s", "s / x", "x < s", "x + array(s)", "x += s", "x[...] = s")
 
 
 def outcome(form: str, xp: Any, dtype: str, scalar: Any) -> Any:
@@ -88,7 +91,8 @@ def scalars(kind: str) -> list[Any]:
 @pytest.mark.parametrize("dtype", FEW_DTYPES)
 def test_numpys_scalars(dtype: str, form: str) -> None:
     unlike = []
-    for scalar in [one for kind in DTYPES for one in scalars(kind)]:
+    kinds = DTYPES if form in EVERY_KIND else DTYPES[list(FORMS).index(form) % 2 :: 2]
+    for scalar in [one for kind in kinds for one in scalars(kind)]:
         theirs, ours = (outcome(form, xp, dtype, scalar) for xp in (np, clarray))
         if isinstance(theirs, Exception) or isinstance(ours, Exception):
             same = isinstance(theirs, type(ours)) or isinstance(ours, type(theirs))
