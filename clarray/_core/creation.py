@@ -26,6 +26,7 @@ from clarray._core.views import make_view, view_of
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices_error, find_device
+from clarray._engine.runtime.capture import current_capture
 from clarray._engine.speedups import captured
 
 __all__ = [
@@ -303,14 +304,9 @@ def _convert(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | No
     if isinstance(host, DeviceArray):
         return _from_device_array(host, dtype, order, device, copy)
     element_dtype = data_dtype(host.dtype, target) if dtype is None else device_dtype(dtype, target)
-    # copying a small new ndarray is faster than sharing it
-    is_small_list = type(a) in _UNSHARED_TYPES and host.nbytes <= SMALL
-    if (
-        copy is not True
-        and not is_small_list
-        and host.dtype == element_dtype
-        and has_order(ndarray_layout(host), order)
-    ):
+    # copying a small new ndarray is faster than sharing it, and a program keeps the copy
+    is_small = host.nbytes <= SMALL and (type(a) in _UNSHARED_TYPES or current_capture() is not None)
+    if copy is not True and not is_small and host.dtype == element_dtype and has_order(ndarray_layout(host), order):
         node = share(host, target)
         if node is not None:
             return mark_0d_array(wrap(node))

@@ -13,6 +13,7 @@ from clarray._core.operands import refuse_subclass
 from clarray._core.views import view_of
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import find_device
+from clarray._engine.speedups import captured
 
 __all__ = ["empty_like", "full_like", "ones_like", "zeros_like"]
 
@@ -142,6 +143,7 @@ def ones_like(
     return filled
 
 
+@captured
 def full_like(
     a: Any,
     fill_value: Any,

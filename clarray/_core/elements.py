@@ -128,11 +128,14 @@ def computed_number(node: Node) -> Node:
 def put_element(node: Node, offset: int, number: Any) -> bool:
     """Write one element of a leaf's memory. Return False, without a write, if that is not possible at once.
 
+    In a captured call a launch must write the element instead, because no step repeats a write by the host.
     The number's type is one of `NUMBERS`. NumPy raises for a number that the dtype cannot hold.
     """
     memory = node.memory
     assert memory is not None
     device = memory.device
+    if current_capture() is not None:
+        return False
     elements = memory.elements(node.dtype)
     if elements is None:
         return False

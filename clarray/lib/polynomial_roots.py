@@ -11,6 +11,7 @@ from clarray._core import callers, creation
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
+from clarray._engine.speedups import captured
 from clarray._numpy.creation.sequences import eye
 from clarray._numpy.manipulation import joining
 from clarray._numpy.math.logic import isreal
@@ -21,6 +22,7 @@ from clarray.linalg import eigvals, inv, lstsq
 __all__ = ["poly", "polyfit", "roots"]
 
 
+@captured(operands=1)
 def poly(seq_of_zeros: Any) -> Any:
     """Return the coefficients of the polynomial with given roots.
 
@@ -62,12 +64,13 @@ def poly(seq_of_zeros: Any) -> Any:
     coefficients = creation.zeros(zeros.size + 1, zeros.dtype, device=zeros.device)
     coefficients[0] = 1
     for k in range(zeros.size):  # times (x - zero)
-        coefficients[1 : k + 2] -= zeros[k] * coefficients[: k + 1]
+        coefficients[1 : k + 2] -= zeros[k, ...] * coefficients[: k + 1]
     if coefficients.dtype.kind == "c" and bool((sort(zeros) == sort(zeros.conj())).all()):
         coefficients = coefficients.real.copy()
     return coefficients
 
 
+@captured(operands=1)
 def roots(p: Any) -> DeviceArray:
     """Return the roots of a polynomial.
 
@@ -113,7 +116,7 @@ def roots(p: Any) -> DeviceArray:
         stripped = stripped.astype(float)
     if stripped.size > 1:
         companion = eye(stripped.size - 1, k=-1, dtype=stripped.dtype, device=stripped.device)
-        companion[0, :] = -stripped[1:] / stripped[0]
+        companion[0, :] = -stripped[1:] / stripped[0, ...]
         found_roots: DeviceArray = eigvals(companion)
         if stripped.dtype.kind == "f" and bool(isreal(found_roots).all()):
             found_roots = found_roots.real  # newer NumPys' eigenvalues are always complex
@@ -122,6 +125,7 @@ def roots(p: Any) -> DeviceArray:
     return joining.hstack((found_roots, creation.zeros(trailing, found_roots.dtype, device=stripped.device)))
 
 
+@captured(operands=2)
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:

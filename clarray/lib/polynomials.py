@@ -70,12 +70,13 @@ def trimmed(coefficients: DeviceArray) -> DeviceArray:
 def first_set(mask: DeviceArray) -> int:
     """Return the position of the first element that is set, or the length. Waits, because shapes depend on it."""
     position = int(reductions.argmax(mask)) if mask.size else 0
-    return position if mask.size and bool(mask[position]) else mask.size
+    return position if mask.size and bool(mask[position, ...]) else mask.size
 
 
 # Values -------------------------------------------------------------------------------------------
 
 
+@captured(operands=2)
 def polyval(p: Any, x: Any) -> Any:
     """Return the values of a polynomial.
 
@@ -177,6 +178,7 @@ def _combine(a1: Any, a2: Any, ufunc: np.ufunc) -> Any:
     return _as_polynomial_like(ufunc_calls.call(ufunc, (first, second)), a1, a2)
 
 
+@captured(operands=2)
 def polyadd(a1: Any, a2: Any) -> Any:
     """Return the sum of two polynomials.
 
@@ -199,6 +201,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return _combine(a1, a2, np.add)
 
 
+@captured(operands=2)
 def polysub(a1: Any, a2: Any) -> Any:
     """Return the difference of two polynomials.
 
@@ -213,6 +216,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     return _combine(a1, a2, np.subtract)
 
 
+@captured(operands=2)
 def polymul(a1: Any, a2: Any) -> Any:
     """Return the product of two polynomials: the convolution of their coefficients.
 
@@ -267,6 +271,7 @@ def polydiv(u: Any, v: Any) -> Any:
     return _as_polynomial_like(quotient, u, v), _as_polynomial_like(remainder, u, v)
 
 
+@captured
 def polyder(p: Any, m: int = 1) -> Any:
     """Return the `m`-th derivative of a polynomial.
 
@@ -310,6 +315,7 @@ def _first_derivative(p: DeviceArray) -> DeviceArray:
     return p[:-1] * powers
 
 
+@captured
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Return the `m`-th integral of a polynomial.
 

@@ -15,6 +15,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_fallback import add_host_fallbacks as _add_host_fallbacks
+from clarray._engine.speedups import captured_growth
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 
@@ -36,6 +37,7 @@ def _call(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
     return ufunc_calls.call(ufunc, operands)
 
 
+@captured_growth(operands=1)
 def sqrt(x: Any) -> DeviceArray:
     """Return the square root, complex if a value is negative.
 
@@ -60,6 +62,7 @@ def sqrt(x: Any) -> DeviceArray:
     return _call(np.sqrt, _in_domain(x, 0))
 
 
+@captured_growth(operands=1)
 def log(x: Any) -> DeviceArray:
     """Return the natural logarithm, complex if a value is negative.
 
@@ -84,6 +87,7 @@ def log(x: Any) -> DeviceArray:
     return _call(np.log, _in_domain(x, 0))
 
 
+@captured_growth(operands=1)
 def log10(x: Any) -> DeviceArray:
     """Return the logarithm to base 10, complex if a value is negative.
 
@@ -108,6 +112,7 @@ def log10(x: Any) -> DeviceArray:
     return _call(np.log10, _in_domain(x, 0))
 
 
+@captured_growth(operands=1)
 def log2(x: Any) -> DeviceArray:
     """Return the logarithm to base 2, complex if a value is negative.
 
@@ -132,6 +137,7 @@ def log2(x: Any) -> DeviceArray:
     return _call(np.log2, _in_domain(x, 0))
 
 
+@captured_growth(operands=2)
 def logn(n: Any, x: Any) -> DeviceArray:
     """Return the logarithm of `x` to base `n`, complex if a value of either is negative.
 
@@ -158,6 +164,7 @@ def logn(n: Any, x: Any) -> DeviceArray:
     return log(x) / log(n)
 
 
+@captured_growth(operands=2)
 def power(x: Any, p: Any) -> DeviceArray:
     """Return `x` to the power `p`, complex if a value of `x` is negative.
 
@@ -190,6 +197,7 @@ def power(x: Any, p: Any) -> DeviceArray:
     return _call(np.power, base, exponent)
 
 
+@captured_growth(operands=1)
 def arccos(x: Any) -> DeviceArray:
     """Return the inverse cosine, complex if the magnitude of a value exceeds one.
 
@@ -216,6 +224,7 @@ def arccos(x: Any) -> DeviceArray:
     return _call(np.arccos, _in_domain(x, -1, 1))
 
 
+@captured_growth(operands=1)
 def arcsin(x: Any) -> DeviceArray:
     """Return the inverse sine, complex if the magnitude of a value exceeds one.
 
@@ -242,6 +251,7 @@ def arcsin(x: Any) -> DeviceArray:
     return _call(np.arcsin, _in_domain(x, -1, 1))
 
 
+@captured_growth(operands=1)
 def arctanh(x: Any) -> DeviceArray:
     """Return the inverse hyperbolic tangent, complex if the magnitude of a value exceeds one.
 

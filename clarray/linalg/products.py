@@ -15,6 +15,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._core.writes import with_device_lock
 from clarray._engine.expr.axes import axis_number
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.creation import sequences
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products import products as chapter
@@ -69,6 +70,7 @@ def matmul(x1: Any, x2: Any, /) -> DeviceArray:
     return products
 
 
+@captured_growth(operands=2)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
     """Sum the products of two arrays along an axis, with the elements of `x1` conjugated.
 
@@ -222,6 +224,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> DeviceArray:
     return shapes.diagonal(x, offset, -2, -1)
 
 
+@captured_growth(operands=1)
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DeviceArray:
     """Sum the diagonals of matrices in the last two axes.
 
@@ -274,6 +277,7 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 # Chains of products ---------------------------------------------------------------------------
 
 
+@captured
 @with_device_lock("out")
 def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> DeviceArray:
     """Multiply several matrices in the order that needs the fewest multiplications.
@@ -361,6 +365,7 @@ def _multiply_chain(
     return chapter.dot(before, after, out)
 
 
+@captured
 def matrix_power(a: Any, n: int) -> DeviceArray:
     """Raise square matrices to an integer power, by repeated squaring.
 

@@ -10,12 +10,14 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
+from clarray._engine.speedups import captured
 from clarray.linalg import on_device
 from clarray.linalg.host_lapack import on_host
 
 __all__ = ["tensorinv", "tensorsolve"]
 
 
+@captured(operands=2)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     """Solve ``tensordot(a, x, x.ndim) = b``.
 
@@ -60,6 +62,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     return solution
 
 
+@captured(operands=1)
 def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
     """Compute the inverse of a tensor with respect to `tensordot`.
 

@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray, check_target, wrap
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import contiguous
-from clarray._engine.speedups import captured_growth, captured_writes
+from clarray._engine.speedups import captured, captured_growth, captured_writes
 from clarray._numpy.indexing import gathering
 from clarray._numpy.indexing.selecting import where
 from clarray._numpy.manipulation.shapes import broadcast_to, diagonal, ravel
@@ -61,7 +61,11 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
         return diagonal(array, k)
     if array.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
-    k = operator.index(k)
+    return _diagonal_matrix(array, operator.index(k))
+
+
+@captured(operands=1)
+def _diagonal_matrix(array: DeviceArray, k: int) -> DeviceArray:
     n = array.size + abs(k)
     matrix = zeros((n, n), array.dtype, device=array.device)
     if array.size:
@@ -70,6 +74,7 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
     return matrix
 
 
+@captured(operands=1)
 def diagflat(v: Any, k: int = 0) -> DeviceArray:
     """Make a square matrix of zeros with all elements of an array, in C order, on a diagonal.
 

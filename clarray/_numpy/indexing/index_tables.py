@@ -16,6 +16,7 @@ from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
+from clarray._engine.speedups import captured
 from clarray._numpy.indexing import masking
 from clarray._numpy.indexing.gathering import normalize_mode
 from clarray._numpy.indexing.subscripts import getitem
@@ -37,6 +38,7 @@ _MAX_SIZE = 2**63 - 1
 # Grids --------------------------------------------------------------------------------------------
 
 
+@captured
 def ix_(*args: Any) -> tuple[DeviceArray, ...]:
     """Make index arrays for the grid of all combinations of the given indices.
 
@@ -190,6 +192,7 @@ def _steps(shape: Shape, order: str) -> Shape:
     return contiguous(shape) if order == "C" else contiguous(shape[::-1])[::-1]
 
 
+@captured(operands=1)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArray, ...]:
     """Convert positions in C (or Fortran) order to one index per axis.
 
@@ -252,6 +255,7 @@ def _axis_index(position: Node, extent: int, step: int, outermost: bool) -> Devi
     return wrap(ufunc_calls.ascontiguous(index)) if index.memory is not None else ufunc_calls.evaluate_if_eager(index)
 
 
+@captured
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> DeviceArray:
     """Convert one index per axis to positions in C (or Fortran) order.
 

@@ -19,7 +19,8 @@ from clarray._engine.expr import build
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, contiguous
-from clarray._engine.speedups import captured_writes
+from clarray._engine.runtime.capture import current_capture
+from clarray._engine.speedups import captured, captured_writes
 from clarray._numpy.indexing.gathering import as_separate_leaf, check_out, deliver, resize_cyclic
 from clarray._numpy.indexing.index_arrays import flat_selection
 
@@ -133,6 +134,7 @@ def extract(condition: Any, arr: Any) -> DeviceArray:
 # Positions ----------------------------------------------------------------------------------------
 
 
+@captured(operands=1)
 def nonzero(a: Any) -> tuple[DeviceArray, ...]:
     """Find the indices of the elements that are not zero, in C order.
 
@@ -173,6 +175,7 @@ def _axis_positions(flat: DeviceArray, axis: int, shape: Shape) -> DeviceArray:
     return rounded % max(shape[axis], 1) if axis else rounded  # an extent may be 0
 
 
+@captured(operands=1)
 def flatnonzero(a: Any) -> DeviceArray:
     """Find the positions of the elements that are not zero, counted in C order.
 
@@ -194,6 +197,7 @@ def flatnonzero(a: Any) -> DeviceArray:
     return wrap(positions(_as_mask(a)._node))
 
 
+@captured(operands=1)
 def argwhere(a: Any) -> DeviceArray:
     """Find the indices of the elements that are not zero, one row per element.
 
@@ -256,6 +260,7 @@ def _matching_mask(array: DeviceArray, mask: Any, name: str) -> DeviceArray:
     return device_mask if device_mask.shape == array.shape else device_mask.reshape(array.shape)
 
 
+@captured_writes
 def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     """Set the elements that a mask selects to values, one after the other, in place.
 
@@ -341,6 +346,7 @@ def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
     ufunc_calls.assign(array, node, mask._node)
 
 
+@captured(operands=1)
 def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
     """Return a copy of an array without some of its slices along an axis.
 
@@ -381,6 +387,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
     if keep_mask is None:
         return copy(array, "K")
     shortened = compress(keep_mask, array, axis)
+    if current_capture() is not None:
+        shortened.evaluate()  # a program has no pending selections
     return copy(shortened, "F") if isinstance(obj, int | slice) and array.flags.fnc else shortened
 
 

@@ -115,6 +115,7 @@ def lazy_where(condition: Any, x: Any, y: Any) -> DeviceArray:
     return ufunc_calls.evaluate_if_eager(build.nary(select_loop(dtype), args))
 
 
+@captured_growth
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     """Take each element from the first choice whose condition is true.
 

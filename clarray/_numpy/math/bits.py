@@ -14,6 +14,7 @@ from clarray._engine.algorithms.index_map.plan import CONSTANT
 from clarray._engine.expr.axes import c_integer, strict_axis
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import as_count
+from clarray._engine.speedups import captured
 from clarray._numpy.manipulation.index_maps import AxisMap, read_through_maps
 from clarray._numpy.manipulation.shapes import moveaxis, ravel
 
@@ -27,6 +28,7 @@ _LOWEST_BITS = np.uint64(0x0101010101010101)
 _TO_BIG, _TO_LITTLE = np.uint64(0x8040201008040201), np.uint64(0x0102040810204080)
 
 
+@captured(operands=1)
 def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> DeviceArray:
     """Pack bits into bytes: eight elements become one byte.
 
@@ -99,6 +101,7 @@ def _as_words(array: DeviceArray) -> DeviceArray:
     return view(aligned, _UINT64)
 
 
+@captured(operands=1)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> DeviceArray:
     """Unpack bytes into bits: each byte becomes eight elements.
 

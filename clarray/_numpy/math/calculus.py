@@ -17,7 +17,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr.axes import strict_axis
 from clarray._engine.expr.node import Node
-from clarray._engine.speedups import captured
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation.shapes import imag, real, reshape
 from clarray._numpy.reduction import scans
 
@@ -34,6 +34,7 @@ _add, _subtract, _multiply, _divide, _negative = (
 # Angles -------------------------------------------------------------------------------------------
 
 
+@captured_growth(operands=1)
 def angle(z: Any, deg: bool = False) -> DeviceArray:
     """Return the angle of each complex number, measured from the positive real axis.
 
@@ -64,6 +65,7 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
     return angles
 
 
+@captured(operands=1)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> DeviceArray:
     """Remove large jumps between neighbours by adding multiples of a period.
 
@@ -219,7 +221,8 @@ def _spacing(spacing: Any, array: DeviceArray, axis: int) -> Any:
     if coordinates.dtype.kind in "iu":
         coordinates = coordinates.astype(np.float64)
     steps = scans.diff(coordinates)
-    return _host_scalar(steps[0]) if bool((steps == steps[0]).all()) else steps
+    first = steps[0, ...]
+    return _host_scalar(first) if bool((steps == first).all()) else steps
 
 
 class _Line:

@@ -15,6 +15,7 @@ from clarray._engine.algorithms.stencil.plan import LINE
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.speedups import captured
 from clarray._numpy.reduction import moments
 
 __all__ = ["convolve", "correlate"]
@@ -22,6 +23,7 @@ __all__ = ["convolve", "correlate"]
 _MODES = {"valid": 0, "same": 1, "full": 2, "v": 0, "s": 1, "f": 2}
 
 
+@captured(operands=2)
 def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
     """Return the discrete convolution of two sequences.
 
@@ -70,6 +72,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
     return _slide(first, second[::-1], _mode(mode), second.size // 2)
 
 
+@captured(operands=2)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
     """Return the cross-correlation of two sequences, ``c[k] = sum(a[n + k] * conj(v[n]))``.
 
@@ -167,7 +170,7 @@ def _nonfinite_positions(v: DeviceArray) -> list[int]:
     """Return the positions of NaNs and infinities. Waits for the device."""
     if v.dtype.kind not in "fc":
         return []
-    if np.isfinite(moments.fetch_if_small(v)).all():
+    if moments.elements_pass(np.isfinite, v, "all"):
         return []
     return np.flatnonzero(~np.isfinite(v.get())).tolist()
 

@@ -129,7 +129,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     _check_sizes(positions.size, sample_points, values)
     if not sample_points.size:
         return empty(positions.shape, dtype, device=device)
-    ends = [values[k] if fill is None else as_array(dtype(fill), device) for fill, k in ((left, 0), (right, -1))]
+    ends = [values[k, ...] if fill is None else as_array(dtype(fill), device) for fill, k in ((left, 0), (right, -1))]
     interpolated: DeviceArray = kernel(positions, sample_points, values, *ends, size=None if positions.ndim else ())
     return interpolated
 

@@ -17,7 +17,8 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.speedups import captured_growth
+from clarray._engine.runtime.capture import abort_capture
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation.shapes import real
 from clarray._numpy.reduction import reductions
 
@@ -41,6 +42,7 @@ _BOOL = np.dtype(bool)
 # Comparisons --------------------------------------------------------------------------------------
 
 
+@captured_growth(operands=2)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> DeviceArray:
     """Return whether elements are equal within a tolerance.
 
@@ -104,6 +106,7 @@ def _check_tolerances(relative: Operand, absolute: Operand) -> None:
     """Warn of tolerances that are not finite, in the way that `numpy.errstate` sets."""
     if all(_is_all_true(apply_ufunc(np.isfinite, tolerance)) for tolerance in (relative, absolute)):
         return
+    abort_capture()  # a signature does not contain `numpy.errstate`
     tolerances = [wrap(x) if isinstance(x, Node) else x for x in (absolute, relative)]
     message = "One of rtol or atol is not valid, atol: {}, rtol: {}".format(*tolerances)
     error_mode = np.geterr()["invalid"]
@@ -351,6 +354,7 @@ def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
 # Replacement of elements --------------------------------------------------------------------------
 
 
+@captured_growth
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> DeviceArray:
     """Replace NaNs and infinities by finite numbers.
 
@@ -430,6 +434,7 @@ def _replace_nonfinite(node: Node, nan: Operand, posinf: Operand, neginf: Operan
     return where(apply_ufunc(np.isnan, node), nan, finite)
 
 
+@captured
 def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
     """Return the real parts if all imaginary parts are close to zero.
 

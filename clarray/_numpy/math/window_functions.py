@@ -17,6 +17,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import cast, evaluate_if_eager
 from clarray._engine.expr import build
 from clarray._engine.ops.special import i0_loop
+from clarray._engine.speedups import captured_growth
 from clarray._numpy.creation.sequences import arange
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser", "sinc"]
@@ -174,6 +175,7 @@ def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
     return window
 
 
+@captured_growth(operands=1)
 def i0(x: Any) -> DeviceArray:
     """Return the modified Bessel function of the first kind and order zero.
 
@@ -210,6 +212,7 @@ def i0(x: Any) -> DeviceArray:
     return mark_0d_array(evaluate_if_eager(build.nary(i0_loop(dtype), (cast(array._node, dtype),))))
 
 
+@captured_growth(operands=1)
 def sinc(x: Any) -> DeviceArray:
     """Return ``sin(pi * x) / (pi * x)`` for each element, and 1 at zero.
 

@@ -22,6 +22,7 @@ from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import scale_loop, select_loop
+from clarray._engine.runtime.capture import current_capture
 from clarray._engine.speedups import captured_growth
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
@@ -143,12 +144,25 @@ def fetch_if_small(array: DeviceArray) -> Any:
     return array.get() if array.size <= _MAX_FETCHED else array
 
 
+def elements_pass(test: np.ufunc, array: DeviceArray, combine: str) -> bool:
+    """Evaluate an array, and return whether "all" or "any" elements pass the test of a ufunc.
+
+    In a captured call the device computes the answer, which becomes a guard of the program.
+    """
+    if current_capture() is None:
+        elements = fetch_if_small(array)
+    else:
+        array.evaluate()
+        elements = array
+    return bool(getattr(test(elements), combine)())
+
+
 def _warn_if_too_few(message: str, quotient: Node, count: Callable[[], Node], minimum: Any = 0) -> None:
     """Warn, as NumPy does at the call, if a mask selects no more than `minimum` elements.
 
     The quotient is then NaN or infinite. It is evaluated first, and the count only if the quotient is not finite.
     """
-    if not np.isfinite(fetch_if_small(wrap(quotient))).all() and bool((wrap(count()) <= minimum).any()):
+    if not elements_pass(np.isfinite, wrap(quotient), "all") and bool((wrap(count()) <= minimum).any()):
         callers.warn_user(message, RuntimeWarning)
 
 

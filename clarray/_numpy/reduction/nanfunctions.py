@@ -123,11 +123,12 @@ def nanprod(
 
 def _warn_if_all_nan(extrema: DeviceArray) -> DeviceArray:
     """Warn of slices with NaN only, as NumPy does at the call."""
-    if _can_hold_nan(extrema._node) and bool(np.isnan(moments.fetch_if_small(extrema)).any()):
+    if _can_hold_nan(extrema._node) and moments.elements_pass(np.isnan, extrema, "any"):
         callers.warn_user("All-NaN slice encountered", RuntimeWarning)
     return extrema
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanmax(
     a: Any,
@@ -159,6 +160,7 @@ def nanmax(
     return _warn_if_all_nan(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanmin(
     a: Any,
@@ -190,6 +192,7 @@ def nanmin(
     return _warn_if_all_nan(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanmean(
     a: Any,
@@ -250,6 +253,7 @@ def _check_variance(a: Any, dtype: Any, out: Any, mean: Any) -> None:
         raise TypeError("mean must be an array, not None: leave it out to have it computed")
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanvar(
     a: Any,
@@ -299,6 +303,7 @@ def nanvar(
     return layout_without_nan(write_result(ufunc_calls.cast(node, result_dtype), out), a, axis, out)
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def nanstd(
     a: Any,

@@ -40,6 +40,7 @@ _All, _Counts, _Inverse = (type(f(np.zeros(0))) for f in (np.unique_all, np.uniq
 # Distinct values ----------------------------------------------------------------------------------
 
 
+@captured(operands=1)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -116,6 +117,7 @@ def _as_result(distinct: Unique) -> Any:
     return requested if len(requested) > 1 else requested[0]
 
 
+@captured(operands=1)
 def unique_all(x: Any) -> Any:
     """Return the distinct values with their first positions, inverse positions and counts.
 
@@ -141,6 +143,7 @@ def unique_all(x: Any) -> Any:
     return _All(*unique(x, True, True, True, equal_nan=False))
 
 
+@captured(operands=1)
 def unique_counts(x: Any) -> Any:
     """Return the distinct values and how often each occurs.
 
@@ -164,6 +167,7 @@ def unique_counts(x: Any) -> Any:
     return _Counts(*unique(x, return_counts=True, equal_nan=False))
 
 
+@captured(operands=1)
 def unique_inverse(x: Any) -> Any:
     """Return the distinct values, and for each element the position of its value.
 
@@ -187,6 +191,7 @@ def unique_inverse(x: Any) -> Any:
     return _Inverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
+@captured(operands=1)
 def unique_values(x: Any) -> DeviceArray:
     """Return the distinct values of an array, sorted.
 
@@ -288,6 +293,7 @@ def _compress(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
     return wrap(select(array._node, mask._node))
 
 
+@captured(operands=2)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the sorted values that are in both arrays.
 
@@ -327,7 +333,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     merged = joining.concatenate((first, second))
     if not return_indices:
         merged = sort(merged)
-        return merged[:-1][merged[1:] == merged[:-1]]
+        return merged[:-1][merged[1:] == merged[:-1]].evaluate()
     order = argsort(merged, kind="stable")
     merged = merged[order]
     repeated = merged[1:] == merged[:-1]
@@ -337,6 +343,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     )
 
 
+@captured(operands=2)
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
     """Return the sorted values that are in at least one of two arrays.
 
@@ -359,6 +366,7 @@ def union1d(ar1: Any, ar2: Any) -> DeviceArray:
     return unique(joining.concatenate((ar1, ar2), None))
 
 
+@captured(operands=2)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     """Return the values of the first array that are not in the second.
 
@@ -385,6 +393,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     return _compress(first, _is_member(first, second, True))
 
 
+@captured(operands=2)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     """Return the sorted values that are in exactly one of two arrays.
 
@@ -413,4 +422,4 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
         return merged
     edge = creation.ones(1, bool, device=merged.device)
     begins = joining.concatenate((edge, merged[1:] != merged[:-1], edge))
-    return merged[begins[1:] & begins[:-1]]
+    return merged[begins[1:] & begins[:-1]].evaluate()

@@ -23,6 +23,7 @@ from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
 from clarray._engine.runtime import Device
+from clarray._engine.runtime.capture import current_capture
 from clarray._engine.speedups import captured
 from clarray._engine.writing import write
 from clarray._numpy.manipulation import joining, shapes
@@ -30,6 +31,8 @@ from clarray._numpy.reduction import reductions
 from clarray._numpy.sorting.sorting import ascontiguous, flattened, refine_order, sort
 
 _INT64 = np.dtype(np.int64)
+# Elements up to which a program sorts integers: the host reads a table, which no program can.
+MAX_CAPTURED_SORT = 1 << 10
 
 
 class Unique(NamedTuple):
@@ -46,7 +49,8 @@ def distinct_values(array: DeviceArray, index: bool, inverse: bool, counts: bool
     device = array.device
     if not array.size:
         return Unique(creation.empty(0, array.dtype, device=device), *_empty_positions(device, index, inverse, counts))
-    if not index and array.dtype.kind in "biu":
+    sorts = current_capture() is not None and array.size <= MAX_CAPTURED_SORT
+    if not index and array.dtype.kind in "biu" and not sorts:
         table = range_table(array, counts)
         if table is not None:
             return _distinct_by_table(array, table, inverse, counts)

@@ -11,7 +11,7 @@ from clarray._core import callers, creation, creation_like, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
-from clarray._engine.speedups import captured_growth
+from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation import joining
 from clarray._numpy.manipulation.shapes import broadcast_to
 from clarray._numpy.products import products
@@ -99,6 +99,7 @@ def _broadcastable_weights(weights: Any, array: DeviceArray, axes: tuple[int, ..
     return weight_array.transpose(order).reshape(shape)
 
 
+@captured(operands=1)
 def cov(
     m: Any,
     y: Any = None,
@@ -173,8 +174,9 @@ def cov(
     weights = importances if frequencies is None else frequencies
     if frequencies is not None and importances is not None:
         weights = (frequencies * importances).evaluate()
-    mean, total = average(rows, 1, weights, returned=True)
-    divisor = _sum_divisor(int(bias == 0) if ddof is None else ddof, count, total[0], weights, importances)
+    mean, totals = average(rows, 1, weights, returned=True)
+    degrees = int(bias == 0) if ddof is None else ddof
+    divisor = count - degrees if weights is None else _weighted_divisor(degrees, totals[0], weights, importances)
     if divisor <= 0:
         callers.warn_user("Degrees of freedom <= 0 for slice", RuntimeWarning)
         divisor = 0.0
@@ -220,16 +222,8 @@ def _observation_weights(argument: Any, name: str, count: int, rows: DeviceArray
     return weights
 
 
-def _sum_divisor(
-    ddof: int,
-    count: int,
-    total: DeviceArray,
-    weights: DeviceArray | None,
-    importances: DeviceArray | None,
-) -> float:
-    """Return the divisor of the sums of products."""
-    if weights is None:
-        return count - ddof
+def _weighted_divisor(ddof: int, total: DeviceArray, weights: DeviceArray, importances: DeviceArray | None) -> float:
+    """Return the divisor of the weighted sums of products."""
     weight_sum = float(total.real)
     if ddof == 0:
         return weight_sum
@@ -238,6 +232,7 @@ def _sum_divisor(
     return weight_sum - ddof * float((weights * importances).sum()) / weight_sum
 
 
+@captured(operands=1)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> DeviceArray:
     """Return the correlation coefficients of variables.
 

@@ -20,6 +20,8 @@ from clarray._engine.expr.node import contiguous_leaf
 from clarray._engine.expr.view import as_count
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
+from clarray._engine.runtime.capture import current_capture
+from clarray._engine.speedups import captured
 
 __all__ = ["bincount"]
 
@@ -27,6 +29,7 @@ _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
 
+@captured(operands=1)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
     """Count how often each non-negative integer occurs.
 
@@ -109,9 +112,12 @@ def _bincount(array: DeviceArray, weights: DeviceArray | None, min_bins: int, de
 
 
 def _sampled_max(array: DeviceArray) -> int:
-    """Return the largest of a few values if the host can read them, else -1. It may show that a table is too small."""
+    """Return the largest of a few values if the host can read them, else -1. It may show that a table is too small.
+
+    In a captured call the values are not read, because the largest one becomes a guard anyway.
+    """
     node = array._node
-    if node.memory is None or not array.device.capabilities.host_memory:
+    if current_capture() is not None or node.memory is None or not array.device.capabilities.host_memory:
         return -1
     array.device.synchronize()
     window = host_view(node)

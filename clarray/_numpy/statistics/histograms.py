@@ -20,6 +20,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.expr import build
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device
+from clarray._engine.runtime.capture import current_capture
 from clarray._engine.speedups import captured
 from clarray._numpy.sorting.sorting import searchsorted
 from clarray._numpy.statistics.counting import check_bins, check_weights
@@ -369,6 +370,15 @@ def _is_sorted(edges: np.ndarray) -> bool:
     return bool(np.array_equal(np.sort(edges), edges, equal_nan=edges.dtype.kind == "f"))
 
 
+def _ascends_on_device(edges: Any, array: DeviceArray) -> bool:
+    """Return whether edges on the device of `array` ascend without NaN. The answer is a guard of a program."""
+    if not isinstance(edges, DeviceArray) or edges.ndim != 1 or edges.device is not array.device:
+        return False
+    np.digitize(np.empty(0, array.dtype), np.empty(0, edges.dtype))  # raises NumPy's errors for the dtypes
+    return edges.size > 0 and bool((edges[1:] >= edges[:-1]).all()) and bool((edges[:1] == edges[:1]).all())
+
+
+@captured(operands=1)
 def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     """Return the index of the bin of each element.
 
@@ -410,6 +420,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     [0, 1, 2, 3]
     """
     array = as_array(x)
+    if current_capture() is not None and _ascends_on_device(bins, array):
+        return searchsorted(bins, array, side="left" if right else "right")
     edges = host_numbers(bins, array)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks
     if not _is_sorted(edges) and not _is_sorted(edges[::-1]):

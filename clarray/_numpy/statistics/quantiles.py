@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from clarray._core import callers, creation, ufunc_calls
+from clarray._core.conversion import MOST_GUARDS
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.writes import with_device_lock
@@ -22,6 +23,8 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View, can_broadcast, ordered_strides
 from clarray._engine.fast_dataclass import dataclass
+from clarray._engine.runtime.capture import current_capture
+from clarray._engine.speedups import captured
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
@@ -111,6 +114,7 @@ def _isnan(a: DeviceArray) -> DeviceArray:
 # Median -------------------------------------------------------------------------------------------
 
 
+@captured(operands=1)
 @with_device_lock("out")
 def median(
     a: Any,
@@ -157,6 +161,7 @@ def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     return _propagate_nan(moments.mean(pair, 0), last)
 
 
+@captured(operands=1)
 @with_device_lock("out")
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO_VALUE
@@ -189,7 +194,11 @@ def nanmedian(
 
 def _count_numbers(a: DeviceArray, axis: int) -> np.ndarray:
     """Count the elements of each line that are not NaN, on the host. Warn of lines with NaN only."""
-    count = (a.shape[axis] - reductions.count_nonzero(_isnan(a), axis)).get()
+    extent = a.shape[axis]
+    numbers = extent - reductions.count_nonzero(_isnan(a), axis)
+    if current_capture() is not None and numbers.size > MOST_GUARDS and bool((numbers == extent).all()):
+        return np.full(numbers.shape, extent)  # one guard in place of many
+    count = numbers.get()
     if not count.all():
         callers.warn_user("All-NaN slice encountered", RuntimeWarning)
     return count
@@ -203,7 +212,7 @@ def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     positions = np.stack((low, high))
     pair = take_from_lines(ordered, positions, axis)
     single = creation.array(low == high, device=a.device)
-    return selecting.lazy_where(single, pair[0], moments.mean(pair, 0))
+    return selecting.lazy_where(single, pair[0, ...], moments.mean(pair, 0))
 
 
 # Quantiles ----------------------------------------------------------------------------------------
@@ -224,6 +233,7 @@ def _on_host(q: Any) -> np.ndarray:
     return np.asanyarray(q.get() if isinstance(q, DeviceArray) else q)
 
 
+@captured(operands=1)
 @with_device_lock("out")
 def quantile(
     a: Any,
@@ -283,6 +293,7 @@ def quantile(
     return _quantiles(a, request, axis, out, keepdims, weights)
 
 
+@captured(operands=1)
 @with_device_lock("out")
 def percentile(
     a: Any,
@@ -378,6 +389,7 @@ def _find_in_all(a: DeviceArray, request: _Request, axis: int) -> DeviceArray:
 # Ignoring NaN -------------------------------------------------------------------------------------
 
 
+@captured(operands=1)
 @with_device_lock("out")
 def nanquantile(
     a: Any,
@@ -405,6 +417,7 @@ def nanquantile(
     return _quantiles(a, request, axis, out, keepdims, weights)
 
 
+@captured(operands=1)
 @with_device_lock("out")
 def nanpercentile(
     a: Any,
@@ -472,7 +485,7 @@ def _find_weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArra
     running = accumulate(np.add, ordered_weights, axis, _FLOAT64)
     total = shapes.moveaxis(running, axis, 0)[-1:]
     cumulative = shapes.moveaxis(running, axis, 0) / total
-    invalid = _isnan(cumulative[-1])
+    invalid = _isnan(cumulative[-1, ...])
     if count is not None:
         invalid = invalid & creation.array(count > 0, device=a.device)
     if bool(invalid.any()):
@@ -482,7 +495,7 @@ def _find_weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArra
     cumulative = selecting.lazy_where(cumulative == 0, cumulative.dtype.type(-1), cumulative)
     cumulative.evaluate()
     quantiles = [_weighted_quantile(ordered, cumulative, fraction, axis, last_position) for fraction in q.ravel()]
-    last = shapes.moveaxis(ordered, axis, 0)[-1]
+    last = shapes.moveaxis(ordered, axis, 0)[-1, ...]
     shape = q.shape + quantiles[0].shape
     result = shapes.reshape(stack(quantiles), shape)
     return result if skip else _propagate_nan(result, last)

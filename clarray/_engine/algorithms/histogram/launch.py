@@ -123,7 +123,8 @@ def count_values(value: Node, weight: Node | None, bins: int, upper_bound: int |
         assert memory is not None
         if upper_bound is not None:
             return result, upper_bound
-        top = int(device.read_scalar(memory, bins * out.itemsize, out))
+        bits = device.read_scalar(memory, bins * out.itemsize, _INT64)  # unlike a float, a guard of programs
+        top = int(bits.view(out))
         if top < 2**31:
             record_range(value, 0, top)
         return result, top
