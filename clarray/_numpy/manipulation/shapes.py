@@ -18,6 +18,7 @@ from clarray._core.views import is_same_memory, make_view, read_only, transform_
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import READONLY
+from clarray._engine.speedups import captured
 
 __all__ = [
     "reshape",
@@ -79,8 +80,14 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
         return make_view(array, reshaped)
     if copy is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
-    packed = array.copy("F" if order_letter == "F" or (order_letter == "A" and view.f_contiguous) else "C")
-    reshaped = views.reshape(view_of(packed), shape, order_letter)
+    return _reshaped_copy(array, shape, order_letter)
+
+
+@captured
+def _reshaped_copy(array: DeviceArray, shape: Any, order: str) -> DeviceArray:
+    is_fortran = order == "F" or (order == "A" and view_of(array).f_contiguous)
+    packed = array.copy("F" if is_fortran else "C")
+    reshaped = views.reshape(view_of(packed), shape, order)
     assert reshaped is not None
     return make_view(packed, reshaped)
 
@@ -133,6 +140,7 @@ def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
     return _flat_copy(a, views.check_order(order))
 
 
+@captured
 def _flat_copy(array: DeviceArray, order: str) -> DeviceArray:
     layout = view_of(array)
     axes = views.iteration_order(layout) if order == "K" else axis_order(layout, order)

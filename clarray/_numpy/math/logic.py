@@ -298,6 +298,7 @@ def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
     return mask
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Return whether each element is positive infinity.
@@ -322,6 +323,7 @@ def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     return _is_infinity(x, np.inf, out)
 
 
+@captured_growth(operands=1)
 @with_device_lock("out")
 def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Return whether each element is negative infinity.

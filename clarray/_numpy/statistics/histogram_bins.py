@@ -19,6 +19,7 @@ from clarray._engine.evaluate import evaluate, kernel_cache_of
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device
+from clarray._engine.runtime.capture import current_capture
 from clarray._numpy.statistics import histogram_rules as rules
 from clarray._numpy.statistics.histogram_rules import scalar_value, unsigned_subtract
 
@@ -87,6 +88,7 @@ def spaced_edges(first: Any, last: Any, count: int) -> np.ndarray:
     edges = np.linspace(first, last, count + 1)
     if count > 1 and not np.isfinite(edges).all():  # the dtype does not hold the width of the range
         raise ValueError("invalid entry in coordinates array")
+    edges.flags.writeable = False
     return edges
 
 
@@ -130,11 +132,21 @@ def histogram_axis(array: DeviceArray, edges: Edges, device: Device) -> launcher
     return launchers.histogram.Axis(FEW if compares else SEARCH, array._node, dtype, bins, node)
 
 
-@lru_cache(maxsize=32)
 def device_edges(
     edge_bytes: bytes, dtype: np.dtype, host_dtype: np.dtype, device: Device
 ) -> tuple[Node, tuple[float, ...] | None]:
     """Upload edges for kernels. Return them with the scalars that compute a bin directly, None if there are none."""
+    node, scalars = _cached_edges(edge_bytes, dtype, host_dtype, device)
+    capture = current_capture()
+    if capture is not None and node.memory is not None:
+        capture.uploaded(node.memory)  # an earlier call may have uploaded them
+    return node, scalars
+
+
+@lru_cache(maxsize=32)
+def _cached_edges(
+    edge_bytes: bytes, dtype: np.dtype, host_dtype: np.dtype, device: Device
+) -> tuple[Node, tuple[float, ...] | None]:
     edges = np.frombuffer(edge_bytes, host_dtype).astype(dtype)
     return upload(edges, dtype, device), equal_bins(edges) if dtype.kind == "f" else None
 

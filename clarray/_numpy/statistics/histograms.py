@@ -76,6 +76,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(edges, device=array.device)
 
 
+@captured(operands=1)
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[DeviceArray, DeviceArray]:
@@ -146,10 +147,11 @@ def histogram(
 
 
 def _copy_edges(edges: np.ndarray, device: Device) -> DeviceArray:
-    """Return a pending copy of the edges that are cached on the device."""
+    """Return a pending copy of read-only edges, which are cached on the device, or a copy of other edges."""
     dtype = edges.dtype
     if dtype not in (_FLOAT32, _FLOAT64) or edges.flags.writeable:
-        return creation.array(edges, device=device)
+        uploaded = creation.array(edges, device=device)
+        return uploaded if current_capture() is None else uploaded.copy()  # a program keeps the upload
     cached, _ = device_edges(edges.tobytes(), dtype, dtype, device)
     return wrap(build.unary(cast_loop(dtype), cached))
 
@@ -270,7 +272,7 @@ def histogramdd(
             widths = np.diff(edges).reshape([-1 if a == k else 1 for a in builtins.range(count)])
             hist = hist / widths
         hist /= total
-    return hist, [creation.array(e, device=device) for e in edge_list]
+    return hist, [_copy_edges(e, device) for e in edge_list]
 
 
 def _bins_ndim(bins: Any) -> int:
@@ -315,6 +317,7 @@ def _axis_edges(axis: int, column: DeviceArray, bins: Any, range: Any) -> np.nda
     return edges
 
 
+@captured(operands=2)
 def histogram2d(
     x: Any,
     y: Any,
@@ -370,11 +373,11 @@ def _is_sorted(edges: np.ndarray) -> bool:
     return bool(np.array_equal(np.sort(edges), edges, equal_nan=edges.dtype.kind == "f"))
 
 
-def _ascends_on_device(edges: Any, array: DeviceArray) -> bool:
+def _ascends_on_device(edges: Any, array: DeviceArray, right: Any) -> bool:
     """Return whether edges on the device of `array` ascend without NaN. The answer is a guard of a program."""
     if not isinstance(edges, DeviceArray) or edges.ndim != 1 or edges.device is not array.device:
         return False
-    np.digitize(np.empty(0, array.dtype), np.empty(0, edges.dtype))  # raises NumPy's errors for the dtypes
+    np.digitize(np.empty(0, array.dtype), np.empty(0, edges.dtype), right)  # NumPy's own checks
     return edges.size > 0 and bool((edges[1:] >= edges[:-1]).all()) and bool((edges[:1] == edges[:1]).all())
 
 
@@ -420,7 +423,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     [0, 1, 2, 3]
     """
     array = as_array(x)
-    if current_capture() is not None and _ascends_on_device(bins, array):
+    if current_capture() is not None and _ascends_on_device(bins, array, right):
         return searchsorted(bins, array, side="left" if right else "right")
     edges = host_numbers(bins, array)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks

@@ -1,0 +1,332 @@
+"""Every captured function gives NumPy's results when its program runs, for values that the capture has not seen."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from inspect import unwrap
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._core.host_fallback import without_host_fallback
+from clarray._engine.runtime import current_device
+from clarray._engine.speedups import _kinds, native
+
+pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
+    pytest.mark.kernels_alone,  # NumPy computes small calls until they are frequent: test_host_steps.py
+    pytest.mark.skipif(native is None, reason="nothing is captured without the native implementation"),
+]
+
+CALLS = 8  # of one signature. The second one is captured
+NONFINITE, EMPTY = 5, 6  # the calls with NaN, infinities and -0.0, and with masks that select nothing
+PROGRAMS = 3  # calls that run a program, at least: of the third, fourth, fifth and eighth call
+MODULES = ("", "linalg", "fft", "emath")
+
+# Statements by the name of the function: `x`, `y` float32, `w` float64, `z` complex, `n`, `i`, `j` integers, `m` a
+# mask, `b` bytes, `s` sorted, `A`, `B` matrices, `S` symmetric, `v` short. `x`, `z` get NaN, infinities and -0.0.
+REARRANGED = {
+    "append": "xp.append(x, y)",
+    "argpartition": "xp.take(w, xp.argpartition(w, 3))[3]",
+    "argsort": "xp.argsort(w)",
+    "ascontiguousarray": "xp.ascontiguousarray(A.T)",
+    "asfortranarray": "xp.asfortranarray(A)",
+    "block": "xp.block([[x, y], [y, x]])",
+    "choose": "xp.choose(n % 2, (x, y))",
+    "column_stack": "xp.column_stack((x, y))",
+    "concat": "xp.concat((x, n))",
+    "concatenate": "xp.concatenate((x, n))",
+    "delete": "xp.delete(x, [1, 4])",
+    "diagflat": "xp.diagflat(v)",
+    "dstack": "xp.dstack((x, y))",
+    "hstack": "xp.hstack((x, y))",
+    "insert": "xp.insert(x, [3, 5], [1.0, 2.0])",
+    "ix_": "xp.ix_(i, n)",
+    "lexsort": "xp.lexsort((w, n))",
+    "meshgrid": "xp.meshgrid(x, n)",
+    "packbits": "xp.packbits(m)",
+    "pad": "xp.pad(A, 1, mode='reflect')",
+    "partition": "xp.partition(w, 3)[3]",
+    "repeat": "xp.repeat(x, 2)",
+    "resize": "xp.resize(x, (5, 7))",
+    "roll": "xp.roll(x, 3)",
+    "sort": "xp.sort(w)",
+    "sort_complex": "xp.sort_complex(w)",
+    "stack": "xp.stack((x, y), axis=-1)",
+    "take": "xp.take(x, i)",
+    "take_along_axis": "xp.take_along_axis(x, i, 0)",
+    "tile": "xp.tile(x, 2)",
+    "tril": "xp.tril(A)",
+    "triu": "xp.triu(A)",
+    "unpackbits": "xp.unpackbits(b)",
+    "vstack": "xp.vstack((x, y))",
+}
+FOUND = {
+    "argmax": "xp.argmax(x)",
+    "argmin": "xp.argmin(x)",
+    "argwhere": "xp.argwhere(m)",
+    "array_equal": "xp.array_equal(x, x * 1, equal_nan=True)",
+    "array_equiv": "xp.array_equiv(y, y * 1)",
+    "allclose": "xp.allclose(x, x * 1, equal_nan=True)",
+    "bincount": "xp.bincount(j, w[:12])",
+    "count_nonzero": "xp.count_nonzero(n)",
+    "digitize": "xp.digitize(x, s)",
+    "flatnonzero": "xp.flatnonzero(m)",
+    "histogram": "xp.histogram(x, 5, (-9, 9))",
+    "histogram2d": "xp.histogram2d(y, w, [-9, 0, 9])",
+    "intersect1d": "xp.intersect1d(w, w[::-1])",
+    "isclose": "xp.isclose(x, y, atol=2)",
+    "isin": "xp.isin(n, i)",
+    "nanargmax": "xp.nanargmax(x)",
+    "nanargmin": "xp.nanargmin(x)",
+    "nonzero": "xp.nonzero(m)",
+    "ravel_multi_index": "xp.ravel_multi_index((i, j), (30, 30))",
+    "searchsorted": "xp.searchsorted(s, x)",
+    "setdiff1d": "xp.setdiff1d(j, [3, 7])",
+    "setxor1d": "xp.setxor1d(w, w + 1000)",
+    "tril_indices_from": "xp.tril_indices_from(A)",
+    "triu_indices_from": "xp.triu_indices_from(A)",
+    "union1d": "xp.union1d(j, j)",
+    "unique": "xp.unique(j, return_counts=True)",
+    "unique_all": "xp.unique_all(w)",
+    "unique_counts": "xp.unique_counts(w)",
+    "unique_inverse": "xp.unique_inverse(w)",
+    "unique_values": "xp.unique_values(w)",
+    "unravel_index": "xp.unravel_index(i, (6, 5))",
+}
+COMPUTED = {
+    "angle": "xp.angle(z)",
+    "around": "xp.around(x, 1)",
+    "average": "xp.average(y, weights=abs(y) + 1)",
+    "clip": "xp.clip(x, -2, 5)",
+    "convolve": "xp.convolve(y, x[:5])",
+    "corrcoef": "xp.corrcoef(A)",
+    "correlate": "xp.correlate(y, x[:5], 'same')",
+    "cov": "xp.cov(A)",
+    "cross": "xp.cross(A[:, :3], A[:, 1:4])",
+    "cumprod": "xp.cumprod(v)",
+    "cumsum": "xp.cumsum(w)",
+    "cumulative_prod": "xp.cumulative_prod(v)",
+    "cumulative_sum": "xp.cumulative_sum(w, include_initial=True)",
+    "diff": "xp.diff(x)",
+    "ediff1d": "xp.ediff1d(x)",
+    "full_like": "xp.full_like(x, 2)",
+    "gradient": "xp.gradient(x, s)",
+    "i0": "xp.i0(x)",
+    "interp": "xp.interp(x, s, w)",
+    "mean": "xp.mean(x)",
+    "median": "xp.median(x)",
+    "nan_to_num": "xp.nan_to_num(x)",
+    "nancumprod": "xp.nancumprod(v)",
+    "nancumsum": "xp.nancumsum(x)",
+    "nanmax": "xp.nanmax(x)",
+    "nanmean": "xp.nanmean(x)",
+    "nanmedian": "xp.nanmedian(x)",
+    "nanmin": "xp.nanmin(x)",
+    "nanpercentile": "xp.nanpercentile(x, 30)",
+    "nanprod": "xp.nanprod(v)",
+    "nanquantile": "xp.nanquantile(x, [0.1, 0.7])",
+    "nanstd": "xp.nanstd(x)",
+    "nansum": "xp.nansum(x)",
+    "nanvar": "xp.nanvar(x)",
+    "percentile": "xp.percentile(x, 30)",
+    "ptp": "xp.ptp(x)",
+    "quantile": "xp.quantile(x, [0.1, 0.7])",
+    "real_if_close": "xp.real_if_close(z)",
+    "round": "xp.round(x, 1)",
+    "select": "xp.select([m, x > 1], [x, y])",
+    "sinc": "xp.sinc(x)",
+    "std": "xp.std(x)",
+    "trace": "xp.trace(A)",
+    "trapezoid": "xp.trapezoid(x, s)",
+    "unwrap": "xp.unwrap(x)",
+    "vander": "xp.vander(v)",
+    "var": "xp.var(x)",
+}
+PRODUCTS = {
+    "einsum": "xp.einsum('ij,jk->ki', A, B)",
+    "kron": "xp.kron(A, v)",
+    "tensordot": "xp.tensordot(A, B, 1)",
+    "vdot": "xp.vdot(w, w)",
+    "linalg.matrix_power": "xp.linalg.matrix_power(A, 3)",
+    "linalg.multi_dot": "xp.linalg.multi_dot([A, B, A])",
+    "isneginf": "xp.isneginf(x)",
+    "isposinf": "xp.isposinf(x)",
+    "linalg.trace": "xp.linalg.trace(A)",
+    "linalg.vecdot": "xp.linalg.vecdot(A, B)",
+}
+POLYNOMIALS = {
+    "poly": "xp.poly(v)",
+    "polyadd": "xp.polyadd(v, w)",
+    "polyder": "xp.polyder(v)",
+    "polyfit": "xp.polyfit(s, w, 2)",
+    "polyint": "xp.polyint(v)",
+    "polymul": "xp.polymul(v, v)",
+    "polysub": "xp.polysub(v, w)",
+    "polyval": "xp.polyval(v, x)",
+    "roots": "xp.sort(xp.roots(v).real)",
+}
+FACTORS = {
+    "linalg.cholesky": "xp.linalg.cholesky(S)",
+    "linalg.cond": "xp.linalg.cond(S)",
+    "linalg.det": "xp.linalg.det(S)",
+    "linalg.eig": "[abs(part) for part in xp.linalg.eig(S)]",
+    "linalg.eigh": "[abs(part) for part in xp.linalg.eigh(S)]",
+    "linalg.eigvals": "xp.linalg.eigvals(S).real",
+    "linalg.eigvalsh": "xp.linalg.eigvalsh(S)",
+    "linalg.inv": "xp.linalg.inv(S)",
+    "linalg.lstsq": "xp.linalg.lstsq(S, v, rcond=None)[0]",
+    "linalg.matrix_norm": "xp.linalg.matrix_norm(A)",
+    "linalg.matrix_rank": "xp.linalg.matrix_rank(S)",
+    "linalg.norm": "xp.linalg.norm(x)",
+    "linalg.pinv": "xp.linalg.pinv(S)",
+    "linalg.qr": "[abs(part) for part in xp.linalg.qr(S)]",
+    "linalg.slogdet": "xp.linalg.slogdet(S)",
+    "linalg.solve": "xp.linalg.solve(S, v)",
+    "linalg.svd": "[abs(part) for part in xp.linalg.svd(S)]",
+    "linalg.svdvals": "xp.linalg.svdvals(S)",
+    "linalg.tensorinv": "xp.linalg.tensorinv(S, 1)",
+    "linalg.tensorsolve": "xp.linalg.tensorsolve(S, v)",
+    "linalg.vector_norm": "xp.linalg.vector_norm(x)",
+}
+TRANSFORMS = {f"fft.{name}": f"xp.fft.{name}(w)" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")}
+TRANSFORMS |= {
+    f"fft.{name}": f"xp.fft.{name}(A)"
+    for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
+}
+COMPLEX = {
+    "emath.arccos": "xp.emath.arccos(x)",
+    "emath.arcsin": "xp.emath.arcsin(x)",
+    "emath.arctanh": "xp.emath.arctanh(x)",
+    "emath.log": "xp.emath.log(x)",
+    "emath.log10": "xp.emath.log10(x)",
+    "emath.log2": "xp.emath.log2(x)",
+    "emath.logn": "xp.emath.logn(3.0, x)",
+    "emath.power": "xp.emath.power(x, 2)",
+    "emath.sqrt": "xp.emath.sqrt(x)",
+}
+WRITES = {  # to `t`
+    "copyto": "xp.copyto(t, x)",
+    "fill_diagonal": "xp.fill_diagonal(T, 3.0)",
+    "place": "xp.place(t, m, [1.0, 2.0])",
+    "put": "xp.put(t, i, y)",
+    "put_along_axis": "xp.put_along_axis(t, i, y[:12], 0)",
+    "putmask": "xp.putmask(t, m, y)",
+}
+READS = REARRANGED | FOUND | COMPUTED | PRODUCTS | POLYNOMIALS | FACTORS | TRANSFORMS | COMPLEX
+STATEMENTS = READS | WRITES
+
+
+def operands(call: int) -> dict[str, Any]:
+    """Return ndarrays of the same structure for each call. The guards of a program fail in two of the calls."""
+    rng = np.random.default_rng(call)
+    x, y = (rng.permutation(np.arange(-15, 15, dtype=np.float32)) / 4 for _ in range(2))
+    mask = rng.permutation(np.arange(30) % 3 == 0)
+    z = rng.random(30) + 1j * (rng.random(30) + 1)
+    if call == NONFINITE:
+        x[[3, 5, 20, 21]] = z[[3, 5, 20, 21]] = np.nan, np.inf, -np.inf, -0.0
+    if call == EMPTY:
+        mask[:] = False
+    A, B = rng.random((2, 5, 5))
+    vectors = {"x": x, "y": y, "z": z, "m": mask, "w": rng.permutation(np.arange(30.0)) * (call + 1)}
+    integers = {"n": rng.integers(-9, 9, 30), "i": rng.permutation(12), "b": rng.integers(0, 256, 6, np.uint8)}
+    integers["j"] = rng.permutation(12) // (1 + (call == EMPTY))
+    others = {"s": np.sort(rng.random(30)), "v": rng.random(5) + 1, "t": y.copy(), "T": A.copy()}
+    return vectors | integers | others | {"A": A, "B": B, "S": A @ A.T + 4 * np.eye(5)}
+
+
+def uploaded(values: dict[str, Any], form: str) -> dict[str, Any]:
+    """Return device arrays: in memory, as pending expressions, or as views of every second element."""
+    arrays = {name: clarray.array(value) for name, value in values.items()}
+    if form == "pending":
+        arrays |= {name: np.negative(-arrays[name]) for name in "xyzwnijsvABS"}
+    if form == "view":
+        arrays |= {name: clarray.repeat(arrays[name], 2, axis=-1)[..., ::2] for name in "xyzwnijmbsvABS"}
+    return arrays | {"xp": clarray}
+
+
+def outcome(code: Any, names: dict[str, Any]) -> Any:
+    """Return the result of a statement, the arrays that it writes, or the type of its error."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            result = eval(code, names)
+        except Exception as error:
+            return type(error)
+    return (names["t"], names["T"]) if result is None else result
+
+
+def check(ours: Any, theirs: Any) -> None:
+    if isinstance(theirs, tuple | list):
+        assert type(ours).__name__ == type(theirs).__name__
+        assert len(ours) == len(theirs)
+        for part, expected in zip(ours, theirs, strict=True):
+            check(part, expected)
+    elif isinstance(theirs, type | bool):
+        assert ours == theirs
+    else:
+        host = np.asarray(clarray.asnumpy(ours))
+        assert (host.shape, host.dtype) == (np.shape(theirs), np.asarray(theirs).dtype)
+        np.testing.assert_allclose(host, theirs, rtol=2e-4, atol=2e-5)
+
+
+class PythonCalls:
+    """Count the calls of the Python function of a captured function. A call without one runs a program."""
+
+    def __init__(self, name: str) -> None:
+        self.code = unwrap(without_host_fallback(attrgetter(name)(clarray))).__code__
+        self.count = 0
+
+    def __enter__(self) -> PythonCalls:
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: Any, event: str, _: Any) -> None:
+        self.count += event == "call" and frame.f_code is self.code
+
+
+@pytest.mark.parametrize("form", ["memory", "pending", "view"])
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_programs_give_numpys_results(name: str, form: str) -> None:
+    if not current_device().capabilities.fp64:
+        pytest.skip("operands are of float64")
+    code = compile(STATEMENTS[name], "statement", "eval")
+    results, programs = [], 0
+    for call in range(CALLS):
+        values = operands(call)
+        names = uploaded(values, form)
+        with PythonCalls(name) as python_calls:
+            ours = outcome(code, names)
+        programs += not python_calls.count
+        theirs = outcome(code, values | {"xp": np})
+        assert not isinstance(theirs, type) or call in (NONFINITE, EMPTY)
+        check(ours, theirs)
+        results.append((ours, theirs))
+    for ours, theirs in results:  # no later call has written to memory of an earlier result
+        check(ours, theirs)
+    if form == "memory":
+        assert programs >= PROGRAMS
+
+
+def captured_names() -> Iterator[str]:
+    """Yield the names of the public functions that are captured."""
+    for prefix in MODULES:
+        module = attrgetter(prefix)(clarray) if prefix else clarray
+        for name in dir(module):
+            function = without_host_fallback(getattr(module, name))
+            while hasattr(function, "__wrapped__") and id(function) not in _kinds:
+                function = function.__wrapped__
+            if id(function) in _kinds and not name.startswith("_"):
+                yield f"{prefix}.{name}" if prefix else name
+
+
+def test_every_captured_function_has_a_statement() -> None:
+    assert set(captured_names()) <= set(STATEMENTS)
