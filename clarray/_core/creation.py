@@ -304,9 +304,9 @@ def _convert(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | No
     if isinstance(host, DeviceArray):
         return _from_device_array(host, dtype, order, device, copy)
     element_dtype = data_dtype(host.dtype, target) if dtype is None else device_dtype(dtype, target)
-    # copying a small new ndarray is faster than sharing it, and a program keeps the copy
-    is_small = host.nbytes <= SMALL and (type(a) in _UNSHARED_TYPES or current_capture() is not None)
-    if copy is not True and not is_small and host.dtype == element_dtype and has_order(ndarray_layout(host), order):
+    # copying a small new ndarray is faster than sharing it
+    is_copied = host.nbytes <= SMALL and (type(a) in _UNSHARED_TYPES or _is_kept_by_program(copy))
+    if copy is not True and not is_copied and host.dtype == element_dtype and has_order(ndarray_layout(host), order):
         node = share(host, target)
         if node is not None:
             return mark_0d_array(wrap(node))
@@ -316,6 +316,12 @@ def _convert(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | No
             f"{target.capabilities.name} cannot use this array's memory; leave copy=None"
         )
     return mark_0d_array(wrap(upload(host, element_dtype, target, copy_order(order, host.dtype, element_dtype))))
+
+
+def _is_kept_by_program(copy: bool | None) -> bool:
+    """Return whether an ndarray is uploaded because the current call is captured: a program keeps its copy."""
+    capture = current_capture()
+    return capture is not None and copy is None and capture.is_recording
 
 
 def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
