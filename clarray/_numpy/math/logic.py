@@ -17,10 +17,9 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.runtime.capture import abort_capture
 from clarray._engine.speedups import captured, captured_growth
 from clarray._numpy.manipulation.shapes import real
-from clarray._numpy.reduction import reductions
+from clarray._numpy.math.closeness import both_nan, close_mask, is_all_true
 
 __all__ = [
     "allclose",
@@ -73,53 +72,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     >>> clarray.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).tolist()
     [True, False]
     """
-    mask: DeviceArray = evaluate_if_eager(_close(a, b, rtol, atol, equal_nan))
+    mask: DeviceArray = evaluate_if_eager(close_mask(a, b, rtol, atol, equal_nan))
     return mask
-
-
-def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Node:
-    device = device_of_operands((a, b, rtol, atol))
-    x, y, relative, absolute = (as_operand(value, device) for value in (a, b, rtol, atol))
-    if not isinstance(x, Node) and not isinstance(y, Node):
-        x = as_array(x, device)._node
-    if isinstance(y, Node):
-        y = cast(y, np.result_type(y.dtype, 1.0))
-    elif isinstance(y, int):
-        y = float(y)
-    _check_tolerances(relative, absolute)
-    tolerance = apply_ufunc(np.add, absolute, apply_ufunc(np.multiply, relative, apply_ufunc(np.absolute, y)))
-    within = apply_ufunc(np.less_equal, apply_ufunc(np.absolute, apply_ufunc(np.subtract, x, y)), tolerance)
-    finite = apply_ufunc(np.logical_and, within, apply_ufunc(np.isfinite, y))
-    close = apply_ufunc(np.logical_or, finite, apply_ufunc(np.equal, x, y))
-    if equal_nan:
-        close = apply_ufunc(np.logical_or, close, _both_nan(x, y))
-    assert isinstance(close, Node)
-    return close
-
-
-def _both_nan(x: Operand, y: Operand) -> Node:
-    both: Node = apply_ufunc(np.logical_and, apply_ufunc(np.isnan, x), apply_ufunc(np.isnan, y))
-    return both
-
-
-def _check_tolerances(relative: Operand, absolute: Operand) -> None:
-    """Warn of tolerances that are not finite, in the way that `numpy.errstate` sets."""
-    if all(_is_all_true(apply_ufunc(np.isfinite, tolerance)) for tolerance in (relative, absolute)):
-        return
-    abort_capture()  # a signature does not contain `numpy.errstate`
-    tolerances = [wrap(x) if isinstance(x, Node) else x for x in (absolute, relative)]
-    message = "One of rtol or atol is not valid, atol: {}, rtol: {}".format(*tolerances)
-    error_mode = np.geterr()["invalid"]
-    if error_mode == "warn":
-        callers.warn_user(message, RuntimeWarning)
-    elif error_mode == "raise":
-        raise FloatingPointError(message)
-    elif error_mode == "print":
-        print(message)
-
-
-def _is_all_true(mask: Operand) -> bool:
-    return bool(reductions.all(wrap(mask)) if isinstance(mask, Node) else mask)
 
 
 @captured_growth(operands=2)
@@ -143,7 +97,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
     >>> clarray.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
     True
     """
-    return _is_all_true(_close(a, b, rtol, atol, equal_nan))
+    return is_all_true(close_mask(a, b, rtol, atol, equal_nan))
 
 
 def _numeric_operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray] | None:
@@ -192,8 +146,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
         return False
     equal = apply_ufunc(np.equal, x._node, y._node)
     if equal_nan:
-        equal = apply_ufunc(np.logical_or, equal, _both_nan(x._node, y._node))
-    return _is_all_true(equal)
+        equal = apply_ufunc(np.logical_or, equal, both_nan(x._node, y._node))
+    return is_all_true(equal)
 
 
 @captured_growth(operands=2)
@@ -222,7 +176,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
         broadcast_shapes([x.shape for x in operands])
     except ValueError:
         return False
-    return _is_all_true(apply_ufunc(np.equal, *(x._node for x in operands)))
+    return is_all_true(apply_ufunc(np.equal, *(x._node for x in operands)))
 
 
 # Tests of each element ----------------------------------------------------------------------------
@@ -467,7 +421,7 @@ def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
         return array
     bound = float(np.finfo(array.dtype).eps) * tol if tol > 1 else tol
     close = apply_ufunc(np.less, apply_ufunc(np.absolute, imag_part(array._node)), bound)
-    return real(array) if _is_all_true(close) else array
+    return real(array) if is_all_true(close) else array
 
 
 _FIX_IS_DEPRECATED = (

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import creation
+from clarray._core import callers, creation, ufunc_calls
+from clarray._core.conversion import MOST_GUARDS
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import index
 from clarray._engine.expr.view import contiguous
+from clarray._engine.runtime.capture import current_capture
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
@@ -18,7 +20,15 @@ from clarray._numpy.sorting import selection
 
 _INT64 = np.dtype(np.int64)
 
-__all__ = ["interpolate", "take_from_lines", "normalize_positions", "order_statistics", "take_slices", "sorted_lines"]
+__all__ = [
+    "count_numbers",
+    "interpolate",
+    "take_from_lines",
+    "normalize_positions",
+    "order_statistics",
+    "take_slices",
+    "sorted_lines",
+]
 
 
 def sorted_lines(a: DeviceArray, axis: int) -> DeviceArray:
@@ -81,6 +91,18 @@ def normalize_positions(positions: np.ndarray, count: int) -> np.ndarray:
     if ((normalized < 0) | (normalized >= count)).any():
         raise IndexError(f"index {int(positions.ravel()[0])} is out of bounds for axis 0 with size {count}")
     return np.asarray(normalized)
+
+
+def count_numbers(a: DeviceArray, axis: int) -> np.ndarray:
+    """Count the elements of each line that are not NaN, on the host. Warn of lines with NaN only."""
+    extent = a.shape[axis]
+    numbers = extent - reductions.count_nonzero(ufunc_calls.call(np.isnan, (a,)), axis)
+    if current_capture() is not None and numbers.size > MOST_GUARDS and bool((numbers == extent).all()):
+        return np.full(numbers.shape, extent)  # one guard in place of many
+    count = numbers.get()
+    if not count.all():
+        callers.warn_user("All-NaN slice encountered", RuntimeWarning)
+    return count
 
 
 def interpolate(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:

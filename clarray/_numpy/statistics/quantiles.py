@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from clarray._core import callers, creation, ufunc_calls
-from clarray._core.conversion import MOST_GUARDS
+from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.writes import with_device_lock
@@ -23,7 +22,6 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View, can_broadcast, ordered_strides
 from clarray._engine.fast_dataclass import dataclass
-from clarray._engine.runtime.capture import current_capture
 from clarray._engine.speedups import captured
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
@@ -33,6 +31,7 @@ from clarray._numpy.reduction.accumulations import accumulate
 from clarray._numpy.reduction.reduce_calls import check_out, check_shape, write_result
 from clarray._numpy.sorting.sorting import ascontiguous, flattened, gather_along
 from clarray._numpy.statistics.order_statistics import (
+    count_numbers,
     interpolate,
     normalize_positions,
     order_statistics,
@@ -192,20 +191,8 @@ def nanmedian(
     return _write_broadcast(medians, out)
 
 
-def _count_numbers(a: DeviceArray, axis: int) -> np.ndarray:
-    """Count the elements of each line that are not NaN, on the host. Warn of lines with NaN only."""
-    extent = a.shape[axis]
-    numbers = extent - reductions.count_nonzero(_isnan(a), axis)
-    if current_capture() is not None and numbers.size > MOST_GUARDS and bool((numbers == extent).all()):
-        return np.full(numbers.shape, extent)  # one guard in place of many
-    count = numbers.get()
-    if not count.all():
-        callers.warn_user("All-NaN slice encountered", RuntimeWarning)
-    return count
-
-
 def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
-    count = _count_numbers(a, axis)
+    count = count_numbers(a, axis)
     ordered = sorted_lines(a, axis)
     # a line with NaN only has both positions at 0, a NaN
     low, high = np.maximum(count - 1, 0) // 2, count // 2
@@ -453,7 +440,7 @@ def nanpercentile(
 
 def _find_in_numbers(a: DeviceArray, request: _Request, axis: int) -> DeviceArray:
     q, method = request.fractions, request.method
-    count = _count_numbers(a, axis)
+    count = count_numbers(a, axis)
     ordered = sorted_lines(a, axis)
     positive_count = np.maximum(count, 1)  # a line with NaN only takes its first element, NaN
     if q.dtype.kind == "f":
@@ -478,7 +465,7 @@ def _find_weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArra
     ordered = wrap(gather_along(ascontiguous(a), order, axis))
     ordered_weights = wrap(gather_along(ascontiguous(weights), order, axis))
     last_position: Any = a.shape[axis] - 1
-    count = _count_numbers(a, axis) if skip else None
+    count = count_numbers(a, axis) if skip else None
     if count is not None:
         ordered_weights = selecting.lazy_where(_isnan(ordered), ordered_weights.dtype.type(0), ordered_weights)
         last_position = creation.array(np.maximum(count - 1, 0), device=a.device)

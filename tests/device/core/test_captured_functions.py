@@ -66,7 +66,7 @@ REARRANGED = {
     "unpackbits": "xp.unpackbits(b)",
     "vstack": "xp.vstack((x, y))",
 }
-FOUND = {
+SEARCHES = {
     "argmax": "xp.argmax(x)",
     "argmin": "xp.argmin(x)",
     "argwhere": "xp.argwhere(m)",
@@ -218,7 +218,7 @@ WRITES = {  # to `t`
     "put_along_axis": "xp.put_along_axis(t, i, y[:12], 0)",
     "putmask": "xp.putmask(t, m, y)",
 }
-READS = REARRANGED | FOUND | COMPUTED | PRODUCTS | POLYNOMIALS | FACTORS | TRANSFORMS | COMPLEX
+READS = REARRANGED | SEARCHES | COMPUTED | PRODUCTS | POLYNOMIALS | FACTORS | TRANSFORMS | COMPLEX
 STATEMENTS = READS | WRITES
 
 
@@ -330,3 +330,72 @@ def captured_names() -> Iterator[str]:
 
 def test_every_captured_function_has_a_statement() -> None:
     assert set(captured_names()) <= set(STATEMENTS)
+
+
+@pytest.mark.parametrize("function", [clarray.isclose, clarray.allclose])
+def test_a_program_does_not_hide_a_warning_that_errstate_allows(function: Any) -> None:
+    x = clarray.ones(3, np.float32)
+    with np.errstate(invalid="ignore"):
+        for _ in range(CALLS):
+            function(x, x, rtol=np.nan)
+    with np.errstate(invalid="warn"), pytest.warns(RuntimeWarning, match="rtol or atol"):
+        function(x, x, rtol=np.nan)
+
+
+@pytest.mark.parametrize("name", ["nanmax", "nanmean", "nanmedian"])
+def test_a_program_leaves_warnings_to_python(name: str) -> None:
+    function = getattr(clarray, name)
+    for _ in range(CALLS):
+        assert float(function(clarray.array(np.array([1, np.nan], np.float32)))) == 1
+        with pytest.warns(RuntimeWarning):
+            function(clarray.full(2, np.nan, np.float32))
+
+
+def test_lines_with_and_without_nan() -> None:
+    """Ten lines have more counts of NaN than a program has guards, so the program tests that no line has one."""
+    for call in range(CALLS):
+        host = np.random.default_rng(call).random((10, 7), np.float32)
+        host[call:4, 2] = np.nan  # none from the fifth call on
+        for name, args in (("nanmedian", ()), ("nanpercentile", (30,))):
+            ours, theirs = (getattr(xp, name) for xp in (clarray, np))
+            check(ours(clarray.array(host), *args, axis=1), theirs(host, *args, axis=1))
+
+
+def test_outputs_may_overlap_the_operand() -> None:
+    for call in range(CALLS):
+        host = np.random.default_rng(call).random((4, 6), np.float32)
+        for name in ("median", "nanmax", "nanmean"):
+            array, expected = clarray.array(host), host.copy()
+            out = array[:, 0]
+            assert getattr(clarray, name)(array, axis=1, out=out) is out
+            getattr(np, name)(expected, axis=1, out=expected[:, 0])
+            check(array, expected)
+
+
+def test_nan_to_num_in_place() -> None:
+    for call in range(2 * CALLS):
+        host = np.arange(20, dtype=np.float32)
+        host[call] = np.nan
+        array = clarray.array(host) * 1 if call % 2 else clarray.array(host)
+        later = array + 1
+        assert clarray.nan_to_num(array, copy=False, nan=7) is array
+        check(array, np.nan_to_num(host, nan=7))
+        check(later, host + 1)
+
+
+FROM_CONSTANTS = (
+    *("xp.histogram(y, [0.0, 4.0, 9.0])[1]", "xp.histogram(y, 4, (0, 9))[1]", "xp.histogram2d(y, y, [0, 5, 9])[1]"),
+    *("xp.polyint(v)", "xp.insert(x, [1, 2], [5.0, 6.0])", "xp.tril_indices_from(A)[0]", "xp.full_like(x, 2)"),
+)
+
+
+@pytest.mark.parametrize("statement", FROM_CONSTANTS)
+def test_writes_to_a_result_change_no_later_result(statement: str) -> None:
+    if not current_device().capabilities.fp64:
+        pytest.skip("operands are of float64")
+    values = operands(0)
+    expected = eval(statement, values | {"xp": np})
+    for _ in range(CALLS):
+        result = eval(statement, uploaded(values, "memory"))
+        check(result, expected)
+        result[...] = 99
