@@ -213,8 +213,8 @@ def test_numbers_that_rise(same: Any, numbers: str) -> None:
 
 def test_positions_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a list of more than 2**31 indices takes, here one of more than seven."""
-    monkeypatch.setattr("clarray._engine.algorithms.gather.launch.MOST", 7)
-    monkeypatch.setattr("clarray._engine.algorithms.gather.plan.MOST", 7)
+    monkeypatch.setattr("clarray._engine.algorithms.gather.launch.MAX_UINT_POSITION", 7)
+    monkeypatch.setattr("clarray._engine.algorithms.gather.plan.MAX_UINT_POSITION", 7)
     host, numbers = np.zeros((9, 2), np.int64), np.random.default_rng(3).integers(-9, 9, 500)
     values = np.arange(1000).reshape(500, 2)
     host[numbers] = values
