@@ -11,7 +11,7 @@ typedef ${I} I;
 ## than zeros. So a column with zeros below a NaN is not singular.
 <%
   top = 1024 if R.startswith('double') else 128
-  least = lit(f'0x1p-{top - 2}')
+  least = lit(f'0x1p-{top - 28}')
 %>
 % if complex_:
 typedef struct { R x, y; } E;

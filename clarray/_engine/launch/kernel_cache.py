@@ -16,7 +16,7 @@ from clarray._engine.launch.tuned_files import load_tuned
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices_error, profiling
 from clarray._engine.runtime.cache import disk_cache
-from clarray._engine.runtime.capture import abort_capture
+from clarray._engine.runtime.capture import current_capture, suspended
 from clarray._engine.speedups import native
 from clarray._engine.tuning import Policies, select
 
@@ -192,7 +192,11 @@ class KernelCache:
             self._free_zeros.setdefault(key, []).append(memory)
 
     def _zeros(self, nbytes: int) -> Memory:
-        abort_capture()
+        """Allocate memory of zeros that the device keeps. A program that is captured now may use it."""
+        capture = current_capture()
+        if capture is not None:
+            with suspended(capture):
+                return self._zeros(nbytes)
         memory = self.device.allocate(nbytes)
         self.device.fill_zero(memory)
         self.persistent[id(memory.buffer)] = memory

@@ -399,3 +399,16 @@ def test_writes_to_a_result_change_no_later_result(statement: str) -> None:
         result = eval(statement, uploaded(values, "memory"))
         check(result, expected)
         result[...] = 99
+
+
+@pytest.mark.parametrize("function", ["real_if_close", "ascontiguousarray", "round"])
+def test_arrays_and_scalars_of_0_axes_have_programs_of_their_own(function: str) -> None:
+    host = np.ones(3, np.float32)
+    for _ in range(CALLS):
+        for kind in ("array", "scalar"):
+            xp_results = []
+            for xp in (np, clarray):
+                operand = xp.asarray(host).sum() if kind == "scalar" else xp.asarray(np.float32(3))
+                result = getattr(xp, function)(operand)
+                xp_results.append(isinstance(result, np.generic))
+            assert xp_results[0] == xp_results[1], kind
