@@ -189,7 +189,7 @@ bool CallSignature::add(PyObject* value) {
         arrays.push_back(value);
         values.push_back(Ref::share(array.node.of(value)));
         // what `is_scalar` of clarray._core.device_array depends on
-        if (!PyTuple_GET_SIZE(node.shape.of(values.back().get())))
+        if (!is_selection(values.back().get()) && !PyTuple_GET_SIZE(node.shape.of(values.back().get())))
             key.push_back(array.no_number.of(value) || array.base.of(value) != Py_None ? 'a' : 's');
         return add_operand(values.back().get());
     }
