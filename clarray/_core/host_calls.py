@@ -18,10 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_scalar
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.host_value import MemoryView
-from clarray._engine.expr.node import HostScalar, Node
+from clarray._engine.expr.node import MASKED, HostScalar, Node
 from clarray._engine.runtime import Memory
-from clarray._engine.runtime.capture import Capture, abort_capture, current_capture, suspended
+from clarray._engine.runtime.capture import (
+    Capture,
+    abort_capture,
+    current_capture,
+    is_raised_by_library,
+    suspended,
+)
 
 __all__ = ["NOT_COMPUTED", "call_on_host"]
 
@@ -36,6 +43,7 @@ class _NotComputed:
 
 
 NOT_COMPUTED: Any = _NotComputed()
+MAX_ELEMENTS = 1 << 15  # of the operands and the result of a small call, together: see small_operands.py
 
 
 class _Uncapturable(Exception):
@@ -86,8 +94,10 @@ class HostCall:
         try:
             kwargs = {name: _bind(value, memories) for name, value in self._kwargs.items()} if self._kwargs else {}
             returned = self._function(*[_bind(value, memories) for value in self._args], **kwargs)
-        except Exception:  # the call in Python raises it where the user sees the call
-            return False
+        except Exception as error:
+            if not is_raised_by_library(error):
+                raise
+            return False  # the call in Python raises it where the user sees the call
         return _store(self._result, returned, memories)
 
 
@@ -118,6 +128,7 @@ def call_on_host(
     capture = current_capture()
     if capture is None:
         return compute()
+    _evaluate_small((args, tuple(kwargs.values())))
     with suspended(capture):
         result = compute()
     if result is NOT_COMPUTED:
@@ -129,6 +140,16 @@ def call_on_host(
     except _Uncapturable:
         abort_capture()
     return result
+
+
+def _evaluate_small(operand: Any) -> None:
+    """Evaluate the small arrays among the arguments. `compute` would do so as well, but outside of the capture."""
+    if isinstance(operand, DeviceArray):
+        if operand._node.memory is None and not operand._node.flags & MASKED and operand.size <= MAX_ELEMENTS:
+            evaluate(operand._node)
+    elif type(operand) in (tuple, list):
+        for member in operand:
+            _evaluate_small(member)
 
 
 def _host_call(

@@ -44,7 +44,7 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, current_device
-from clarray._engine.runtime.capture import must_use_kernels
+from clarray._engine.runtime.capture import is_raised_by_library, must_use_kernels
 from clarray._engine.speedups import around_captured
 
 __all__ = ["Rule", "small_call", "small_write"]
@@ -165,7 +165,9 @@ def _try_write(
         return NOT_COMPUTED
     try:
         return overwrite(node, numpys, *operands)
-    except Exception:
+    except Exception as error:
+        if not is_raised_by_library(error):
+            raise
         return NOT_COMPUTED
 
 
@@ -185,8 +187,10 @@ def _try_on_host(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict
         device.finish()
     try:
         return compute_on_host(device, rule.numpys.__name__, rule.compute, operands, keywords)
-    except Exception:  # clarray's function computes the call or raises the error
-        return NOT_COMPUTED
+    except Exception as error:
+        if not is_raised_by_library(error):
+            raise
+        return NOT_COMPUTED  # clarray's function computes the call or raises the error
 
 
 def _first_device(args: tuple[Any, ...], integers: bool) -> Device | None:

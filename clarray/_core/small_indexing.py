@@ -25,7 +25,7 @@ from clarray._core.small_operands import (
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.capture import must_use_kernels
+from clarray._engine.runtime.capture import is_raised_by_library, must_use_kernels
 
 __all__ = ["put_on_host", "take_on_host"]
 
@@ -50,7 +50,9 @@ def _take(node: Node, key: Key, device: Device) -> Any:
     operands = _host_operands(node, key, device)
     try:
         return NOT_COMPUTED if operands is None else compute_on_host(device, "getitem", getitem, operands, {})
-    except Exception:
+    except Exception as error:
+        if not is_raised_by_library(error):
+            raise
         return NOT_COMPUTED
 
 
@@ -81,7 +83,9 @@ def _put(node: Node, key: Key, value: Any, device: Device) -> Any:
     operands = _host_operands(node, key, device) if is_exact_write(value, node.dtype) else None
     try:
         return NOT_COMPUTED if operands is None else overwrite(node, np.ndarray.__setitem__, *operands, value)
-    except Exception:
+    except Exception as error:
+        if not is_raised_by_library(error):
+            raise
         return NOT_COMPUTED
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_calls import MAX_ELEMENTS
 from clarray._core.host_data import host_copy, ndarray_layout, new_leaf
 from clarray._core.operands import STRONG
 from clarray._engine.evaluate import device_of, evaluate
@@ -38,11 +39,11 @@ __all__ = [
 ]
 
 # Maximum numbers of elements, operands and result together, that NumPy computes (docs/engineering/tuning.md).
-# NumPy's time grows with the elements, a kernel's hardly. 16,384 float32 elements by NumPy and by PoCL's kernels:
+# MAX_ELEMENTS is for most functions. NumPy's time grows with the elements, a kernel's hardly. 16,384 float32 elements
+# by NumPy and by PoCL's kernels:
 # concatenate 13 us and 50 us, take 25 us and 33 us, put 26 us and 131 us, isin 57 us and 321 us.
 # Sorts break even at 4,096 elements (sort 37 us and 40 us, argsort 71 us and 78 us), masks at 8,192 (44 us and 41 us
 # at 16,384).
-MAX_ELEMENTS = 1 << 15
 MAX_MASKED = 1 << 14
 MAX_ORDERED = 1 << 11
 

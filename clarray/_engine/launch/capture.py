@@ -44,4 +44,4 @@ def capture_call(
     """
     cache = kernel_cache_of(device)
     use_programs(cache)
-    return run_captured(Capture(inputs, cache.persistent, seen), partial(function, *args, **(kwargs or {})))
+    return run_captured(Capture(device, inputs, cache.persistent, seen), partial(function, *args, **(kwargs or {})))

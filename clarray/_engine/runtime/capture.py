@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import NotImplementedType
+from types import FrameType, NotImplementedType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +44,7 @@ from clarray._engine.runtime.steps import (
 )
 
 if TYPE_CHECKING:
+    from clarray._engine.runtime.device import Device
     from clarray._engine.runtime.launch import Kernel
     from clarray._engine.runtime.memory import Memory
 
@@ -61,6 +62,8 @@ class Capture:
 
     Parameters
     ----------
+    device : Device
+        Device of the operands. Work on another device aborts the capture.
     inputs : sequence of Memory
         Memory of the operands. All other memory of the steps is allocated during the capture, or persistent.
     persistent : mapping of int to Memory
@@ -82,11 +85,12 @@ class Capture:
         Whether the call has read something that the steps do not contain.
     """
 
-    def __init__(self, inputs: Sequence[Memory], persistent: Mapping[int, Memory], calls: int) -> None:
+    def __init__(self, device: Device, inputs: Sequence[Memory], persistent: Mapping[int, Memory], calls: int) -> None:
         self.temporaries: list[int] = []
         self.written: list[int] = []
         self.steps: list[Step] = []
         self.aborted = False
+        self._device = device
         self.is_frequent = calls * (1 + sum(m.nbytes for m in inputs) // PAGE) >= FREQUENT_CALLS
         self.scalars: dict[int, tuple[Any, int]] = {}
         self._persistent = persistent
@@ -115,6 +119,7 @@ class Capture:
 
     def allocated(self, memory: Memory) -> None:
         if self.is_current_thread and not self._is_reentrant():
+            self.aborted |= memory.device is not self._device
             # a later temporary with the same block replaces the earlier one, which has been dropped
             self._sources[id(memory.buffer)] = TEMPORARY, len(self.temporaries)
             self.temporaries.append(memory.nbytes)
@@ -175,6 +180,7 @@ class Capture:
     def uploaded(self, memory: Memory) -> None:
         """Note new memory with values that follow from the signature and the guards. The program keeps the memory."""
         if self.is_current_thread and not self._is_reentrant():
+            self.aborted |= memory.device is not self._device
             self._sources[id(memory.buffer)] = PERSISTENT, memory
             self._constants.add(id(memory.buffer))
 
@@ -213,7 +219,7 @@ class Capture:
         """
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code is not _RUN_CAPTURED:
-            if frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES:
+            if not _is_of_library(frame):
                 self.aborted = True
                 break
             frame = frame.f_back
@@ -247,6 +253,19 @@ def suspended(capture: Capture) -> Iterator[None]:
     finally:
         if _active.get("now") is capture:  # not in a process that was forked meanwhile
             state.capture = capture
+
+
+def _is_of_library(frame: FrameType) -> bool:
+    """Return whether the code of a frame belongs to clarray or a library that clarray calls."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES
+
+
+def is_raised_by_library(error: BaseException) -> bool:
+    """Return whether clarray or a library that it calls has raised an error, and no signal handler or finalizer."""
+    traceback = error.__traceback__
+    while traceback is not None and _is_of_library(traceback.tb_frame):
+        traceback = traceback.tb_next
+    return traceback is None
 
 
 def must_use_kernels() -> bool:
@@ -287,7 +306,7 @@ def run_captured(capture: Capture, call: Callable[[], Any]) -> tuple[Any, Captur
 
 _RUN_CAPTURED = run_captured.__code__
 # libraries whose frames do not abort a capture
-_LIBRARIES = {"clarray", "numpy", "pyopencl", "contextlib", "functools"}
+_LIBRARIES = {"clarray", "numpy", "scipy", "pyopencl", "contextlib", "functools"}
 
 
 @after_fork_in_child

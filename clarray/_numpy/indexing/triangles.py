@@ -8,7 +8,6 @@ from typing import Any
 from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import ones
 from clarray._core.device_array import DeviceArray
-from clarray._engine.speedups import captured
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing import masking
 from clarray._numpy.indexing.diagonals import lower_triangle_mask, warn_unsafe_integer
@@ -79,7 +78,6 @@ def _matrix(arr: Any) -> Any:
     return arr
 
 
-@captured
 def tril_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
     """Find the indices at and below a diagonal of a given matrix, in C order.
 
@@ -110,7 +108,6 @@ def tril_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
     return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
-@captured
 def triu_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
     """Find the indices at and above a diagonal of a given matrix, in C order. Parameters as in `tril_indices_from`.
 

@@ -89,8 +89,6 @@ SEARCHES = {
     "searchsorted": "xp.searchsorted(s, x)",
     "setdiff1d": "xp.setdiff1d(j, [3, 7])",
     "setxor1d": "xp.setxor1d(w, w + 1000)",
-    "tril_indices_from": "xp.tril_indices_from(A)",
-    "triu_indices_from": "xp.triu_indices_from(A)",
     "union1d": "xp.union1d(j, j)",
     "unique": "xp.unique(j, return_counts=True)",
     "unique_all": "xp.unique_all(w)",

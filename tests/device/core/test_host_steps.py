@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from clarray._core import host_calls, small_calls, small_indexing
 from clarray._core.small_operands import supports_small_calls
 from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.runtime import capture, current_device
+from clarray._engine.runtime.capture import Capture
 from clarray._engine.speedups import native
 
 pytestmark = [
@@ -205,3 +207,24 @@ def test_scalars_with_nan_keep_their_value() -> None:
             result = clarray.linalg.det(clarray.array(a))
         np.testing.assert_allclose(float(result), value)
         np.testing.assert_allclose((result * 2).get(), value * 2)
+
+
+def test_exceptions_of_signal_handlers_leave_a_step() -> None:
+    """NumPy's own errors send the call to Python. Any other error belongs to the user."""
+
+    def interrupted(*_: Any) -> None:
+        raise TimeoutError
+
+    refused = host_calls.HostCall(np.linalg.inv, (np.zeros((2, 2)),), {}, None, lambda: True)
+    assert refused() is False
+    with pytest.raises(TimeoutError):
+        host_calls.HostCall(interrupted, (), {}, None, lambda: True)()
+
+
+def test_a_capture_has_one_device() -> None:
+    """Memory of another device, such as the current one, aborts a capture."""
+    x = clarray.array(np.arange(6.0, dtype=np.float32))
+    memory = x.evaluate()._node.memory
+    for device, is_captured in ((x.device, True), (object(), False)):
+        recording = Capture(device, [], {}, 1)  # type: ignore[arg-type]
+        assert (capture.run_captured(recording, partial(recording.allocated, memory))[1] is recording) == is_captured
