@@ -23,7 +23,7 @@ import sys
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.pocl.process_memory import STRUCT_BYTES, text_at
+from clarray._engine.runtime.backends.pocl.process_memory import STRUCT_BYTES, replace_pointer, text_at
 from clarray._engine.runtime.host_cpu import cpu_flags
 
 _GENERIC = b"generic\0"
@@ -76,21 +76,11 @@ def patch_cpu_name(device: cl.Device) -> bool:
     A name that does not fit the library crashes the process, so use this only for a device whose build has failed.
     """
     name = ctypes.create_string_buffer(library_cpu().encode())
-    try:
-        memory = os.open("/proc/self/mem", os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        slot = _find_slot(memory, device.int_ptr)
-        if slot is None:
-            return False
-        _NAMES.append(name)
+    _NAMES.append(name)
+    is_replaced = replace_pointer(device.int_ptr, _find_slot, ctypes.addressof(name))
+    if is_replaced:
         _patched.add(device.int_ptr)
-        return os.pwrite(memory, struct.pack("<Q", ctypes.addressof(name)), slot) == 8
-    except OSError:
-        return False
-    finally:
-        os.close(memory)
+    return is_replaced
 
 
 def _find_slot(memory: int, start: int) -> int | None:

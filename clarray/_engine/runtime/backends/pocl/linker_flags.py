@@ -18,7 +18,7 @@ import struct
 
 import pyopencl as cl
 
-from clarray._engine.runtime.backends.pocl.process_memory import STRUCT_BYTES, text_at, word_at
+from clarray._engine.runtime.backends.pocl.process_memory import STRUCT_BYTES, replace_pointer, text_at, word_at
 
 _FLAGS = (b"-nostartfiles\0", b"-shared\0")
 _MORE_FLAGS = (b"-nodefaultlibs\0", b"-lgcc\0")
@@ -27,22 +27,10 @@ _arrays: list[ctypes.Array[ctypes.c_char_p]] = []  # patched structures point to
 
 def patch_linker_flags(device: cl.Device) -> bool:
     """Extend the linker flags of a device, and return whether the pointer to PoCL's flags was found."""
-    try:
-        memory = os.open("/proc/self/mem", os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        slot = _find_slot(memory, device.int_ptr)
-        if slot is None:
-            return False
-        flags = (*_FLAGS, *_MORE_FLAGS, None)
-        array = (ctypes.c_char_p * len(flags))(*flags)
-        _arrays.append(array)
-        return os.pwrite(memory, struct.pack("<Q", ctypes.addressof(array)), slot) == 8
-    except OSError:
-        return False
-    finally:
-        os.close(memory)
+    flags = (*_FLAGS, *_MORE_FLAGS, None)
+    array = (ctypes.c_char_p * len(flags))(*flags)
+    _arrays.append(array)
+    return replace_pointer(device.int_ptr, _find_slot, ctypes.addressof(array))
 
 
 def _find_slot(memory: int, start: int) -> int | None:
