@@ -52,23 +52,20 @@ Ref new_index(const ExprSpec& like) {
     return made;
 }
 
+// A leaf of a pending result in a memory, which notes it if there are other views.
+Ref leaf_of(const ExprSpec& grown, PyObject* in, bool is_view) {
+    Ref leaf = leaf_like(grown.leaf, in, grown.flags.get());
+    return leaf && (!is_view || note_view(leaf.get())) ? std::move(leaf) : Ref();
+}
+
 Ref grow_one(const ExprSpec& grown, const CallSignature& call, const Temporaries& temporaries, const std::vector<Ref>& nodes) {
     switch (grown.kind) {
         case 'o': return Ref::share(call.values[grown.number].get());
-        case 't': {
-            Ref leaf = leaf_like(grown.leaf, temporaries[grown.number].get(), grown.flags.get());
-            return leaf && (!grown.leaf.has_others || note_view(leaf.get())) ? std::move(leaf) : Ref();
-        }
-        case 'k': {
-            Ref leaf = leaf_like(grown.leaf, grown.value.get(), grown.flags.get());
-            return leaf && note_view(leaf.get()) ? std::move(leaf) : Ref();
-        }
+        case 't': return leaf_of(grown, temporaries[grown.number].get(), grown.leaf.has_others);
+        case 'k': return leaf_of(grown, grown.value.get(), true);
         case 'c': return new_constant(grown.value.get(), grown.leaf.dtype.get());
         case 'x': return new_index(grown);
-        case 'm': {
-            Ref leaf = leaf_like(grown.leaf, call.memories[grown.number].get(), grown.flags.get());
-            return leaf && note_view(leaf.get()) ? std::move(leaf) : Ref();
-        }
+        case 'm': return leaf_of(grown, call.memories[grown.number].get(), true);
         default: break;
     }
     PyObject* operands[MOST_GROWN];

@@ -8,7 +8,7 @@ namespace clarray {
 
 namespace {
 
-constexpr size_t MOST_PERSISTENT = 256;  // bytes of a key that are asked for at once
+constexpr size_t MOST_KEPT = 256;  // bytes of a key that are asked for at once
 
 template <typename Number>
 void append(std::string& key, Number number) {
@@ -50,7 +50,7 @@ bool is_at_home(PyObject* constant, Operands& operands) {
 
 // The rest of the key, where loops go over strides: everything that they are made of.
 void append_layout(PyObject* root, Operands& operands) {
-    operands.key.reserve(MOST_PERSISTENT);
+    operands.key.reserve(MOST_KEPT);
     append_shape(operands.key, node.shape.of(root));
     for (size_t i = 0; i < operands.distinct; ++i)
         if (node.memory.of(operands.nodes[i]) != Py_None) append_place(operands.key, operands.nodes[i]);
@@ -158,7 +158,7 @@ bool bind_extents(PyObject* root, const Place* target, long long itemsize, Opera
         nbytes += as_wide(node.size.of(operand)) * each;
     }
     if (ndim == 0 || !are_loops(all, extent, ndim)) return false;
-    operands.key.reserve(MOST_PERSISTENT);
+    operands.key.reserve(MOST_KEPT);
     operands.key.push_back(all.follow & 1 ? 'e' : 'f');
     append(operands.key, ndim);
     append_steps(operands.key, all, ndim);

@@ -15,7 +15,7 @@ struct ArgSource {
         INPUT = 'i',         // memory: the signature's, by its number
         INPUT_OFFSET = 'f',  // the offset of such a memory, added to that of the run
         TEMPORARY = 't',     // memory that the program allocates
-        PERSISTENT = 'k',          // memory that the device keeps
+        PERSISTENT = 'k',    // memory that the device keeps
         NUMBER = 'n',
         EPOCH_MEMORY = 'm',  // memory, and the number of the launch in it, which `object` gives for each launch
         EPOCH_NUMBER = 'd',

@@ -169,7 +169,7 @@ bool notify_users(PyObject* readers, PyObject* in) {
             if (!refresh_metadata(each.get())) return false;
             kept.push_back(std::move(each));
         }
-        // another thread may have grown from a reader before that was refreshed_metadata
+        // another thread may have grown from a reader before the metadata of that was refreshed
         more = has_reader_beside(readers, done);
         for (size_t i = 0; i < kept.size() && !more; ++i) more = has_reader_beside(node.readers.of(kept[i].get()), done);
     }

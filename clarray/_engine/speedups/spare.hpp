@@ -33,7 +33,7 @@ public:
 
     // One of them, as Python's allocation gives it; null where there is none.
     PyObject* take() {
-        if (count_ <= PERSISTENT) return nullptr;
+        if (count_ <= KEPT) return nullptr;
         PyObject* object = next();
         unlock(object);
         return object;
@@ -43,12 +43,12 @@ private:
     static constexpr size_t MOST = 64;
 
 #ifndef CLARRAY_CHECK_SPARE
-    static constexpr size_t PERSISTENT = 0;
+    static constexpr size_t KEPT = 0;
     void lock(PyObject*) {}
     void unlock(PyObject*) {}
     PyObject* next() { return objects_[--count_]; }
 #else
-    static constexpr size_t PERSISTENT = MOST / 2;
+    static constexpr size_t KEPT = MOST / 2;
     static constexpr unsigned char PATTERN = 0xDB;
 
     static void demand(bool condition, const char* what) {
