@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, is_scalar
+from clarray._core.conversion import asnumpy
+from clarray._core.device_array import DeviceArray, is_scalar, wrap
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.host_value import MemoryView
 from clarray._engine.expr.node import MASKED, HostScalar, Node
@@ -170,7 +171,7 @@ def _host_call(
     return HostCall(function, args, kwargs, result, is_allowed)
 
 
-def _view_of(leaf: Node, memories: list[Memory]) -> MemoryView:
+def _add_view(leaf: Node, memories: list[Memory]) -> MemoryView:
     """Return the view of a leaf, and add its memory to the list."""
     memory = leaf.memory
     assert memory is not None
@@ -184,7 +185,7 @@ def _template(value: Any, memories: list[Memory]) -> Any:
     """Return an argument with views in place of device arrays."""
     kind = type(value)
     if kind is DeviceArray:
-        return _Operand(_view_of(value._node, memories), is_scalar(value))
+        return _Operand(_add_view(value._node, memories), is_scalar(value))
     if kind in (tuple, list):
         return kind(_template(member, memories) for member in value)
     if kind in _CONSTANTS or isinstance(value, np.generic):
@@ -196,7 +197,9 @@ def _bind(template: Any, memories: Sequence[Memory]) -> Any:
     """Return an argument with ndarrays in place of views."""
     kind = type(template)
     if kind is _Operand:
-        array = template.view.on(memories)
+        view = template.view
+        # a copy of these elements only if the host does not see the memory
+        array = view.on(memories) if memories[view.number].is_host else asnumpy(wrap(view.leaf(memories)))
         return array[()] if template.scalar else array
     return kind([_bind(member, memories) for member in template]) if kind in (tuple, list) else template
 
@@ -214,11 +217,11 @@ def _result_template(result: Any, memories: list[Memory], operands: int, capture
             capture.scalars[id(node)] = node, capture.temporary_number(memory)
             memories.append(memory)
             return _Operand(MemoryView(len(memories) - 1, (), node.dtype, 0, ()), True)
-        known = len(memories)
-        view = _view_of(node, memories)
+        is_new = all(memory is not node.memory for memory in memories)
+        view = _add_view(node, memories)
         if view.number < operands:
             raise _Uncapturable
-        if view.number == known:
+        if is_new:
             capture.allocated(memories[view.number])
         return _Operand(view, scalar)
     if kind in (tuple, list) or hasattr(result, "_fields"):

@@ -1,4 +1,4 @@
-"""Small calls: reading and writing elements by masks and index arrays; see `clarray._core.small_calls`."""
+"""Small calls that read and write elements by masks and index arrays. See `clarray._core.small_calls`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.expr.node import CONST, Node, Shape
+from clarray._engine.expr.node import CONST, Node, Shape, leaf
 from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_host_exact_cast
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
@@ -94,13 +94,14 @@ class MemoryView(NamedTuple):
         return cls(number, leaf.shape, leaf.dtype, leaf.offset * itemsize if leaf.size else 0, strides)
 
     def on(self, memories: Sequence[Memory]) -> np.ndarray:
-        """Return the elements as an ndarray on host memory, or as a copy of device memory."""
-        memory = memories[self.number]
-        buffer: Any = memory.elements(self.dtype)
-        if buffer is None:
-            buffer = np.empty(memory.nbytes, np.uint8)
-            memory.device.read(memory, 0, buffer)
-        return np.ndarray(self.shape, self.dtype, buffer, self.offset, self.strides)
+        """Return the elements as an ndarray on host memory."""
+        return np.ndarray(self.shape, self.dtype, memories[self.number].elements(self.dtype), self.offset, self.strides)
+
+    def leaf(self, memories: Sequence[Memory]) -> Node:
+        """Return a leaf of the elements, in memory of any device."""
+        itemsize = self.dtype.itemsize
+        strides = tuple([stride // itemsize for stride in self.strides])
+        return leaf(memories[self.number], self.shape, strides, self.offset // itemsize, self.dtype)
 
 
 class HostExpression:

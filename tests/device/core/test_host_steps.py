@@ -228,3 +228,24 @@ def test_a_capture_has_one_device() -> None:
     for device, is_captured in ((x.device, True), (object(), False)):
         recording = Capture(device, [], {}, 1)  # type: ignore[arg-type]
         assert (capture.run_captured(recording, partial(recording.allocated, memory))[1] is recording) == is_captured
+
+
+@needs_float64
+def test_a_step_copies_no_more_than_its_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix of a stack in device memory: the other matrices stay there."""
+    host = np.random.default_rng(3).random((64, 4, 4))
+    stack = clarray.array(host)
+    for number in range(5):
+        clarray.linalg.eigvals(stack[number])
+    copied: list[int] = []
+    device_type = type(stack.device)
+    read = device_type.read
+
+    def counting(self: Any, memory: Any, byte_offset: int, out: np.ndarray) -> None:
+        copied.append(out.nbytes)
+        read(self, memory, byte_offset, out)
+
+    monkeypatch.setattr(device_type, "read", counting)
+    values = clarray.linalg.eigvals(stack[7])
+    assert sum(copied) <= host[0].nbytes
+    np.testing.assert_allclose(np.sort_complex(values.get()), np.sort_complex(np.linalg.eigvals(host[7])), rtol=1e-10)
