@@ -15,9 +15,9 @@
 ##          published 2: 90  1: 7   1: 9   1: 5   looks back until it sees a 2: 90 + 7 + 9 + 5 before it
 ##
 ##        A warp looks at 32 x `window` tiles at once: how fast the counts travel is what bounds the speed. A
-##        word that was published in another launch is of another `epoch`, and counts as not published. Groups start in
-##        the order of their numbers, or take a ticket. One that has looked `spins` times in vain gives up (3),
-##        all after it do so too, and the host goes another way.
+##        word that was published in another launch has another `epoch`, and counts as not published. Groups start in
+##        the order of their numbers, or take a ticket. A group that has looked `spins` times in vain gives up (3). All
+##        groups after it give up too, so the last one writes -1 as the count, and the host takes two passes.
 ##
 ## count, write   Two passes over the tiles of each work-group.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
@@ -186,7 +186,10 @@ void compact_once(${', '.join(params['compact_once'])}) {
   __local ulong base_of_tile[2];
 % if policy.ticket:
   __local uint ticket;
-  if (item == 0) ticket = atomic_inc((volatile __global uint *)published);
+  if (item == 0) {
+    ticket = atomic_inc((volatile __global uint *)tile_state);
+    if (ticket + 1 == tiles) *tile_state = 0;  /* for the next launch */
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   const long tile = ticket;
 % else:
@@ -194,7 +197,7 @@ void compact_once(${', '.join(params['compact_once'])}) {
 % endif
   const ${I} first = (${I})tile * ${T};
   ${ranks()}
-  __global ulong *words = published + 4;
+  __global ulong *words = tile_state + 1;
   if (item == 0) device_write(words + tile, published_as(kept, 1, epoch));
   ${collect()}
 % if ptx:
@@ -239,8 +242,7 @@ void compact_once(${', '.join(params['compact_once'])}) {
 % endif
     if (item == 0) {
       device_write(words + tile, failed ? published_as(0, 3, epoch) : published_as(earlier + kept, 2, epoch));
-      if (failed) published[2] = 1;
-      if (tile + 1 == tiles) published[1] = earlier + kept;
+      if (tile + 1 == tiles) *counts = failed ? -1 : (long)(earlier + kept);
       base_of_tile[0] = earlier;
       base_of_tile[1] = failed;
     }

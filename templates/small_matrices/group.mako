@@ -78,7 +78,7 @@ void small_matrices(${', '.join(params)}) {
       R best = (R)(-1);
       int at = k;
       for (int i = k + part; i < n; i += ${parts}) {
-        const R w = weight(A(i, k));
+        const R w = i == k ? first_weight(A(i, k)) : weight(A(i, k));
         if (w > best) { best = w; at = i; }
       }
       most[part] = best;
@@ -92,10 +92,7 @@ void small_matrices(${', '.join(params)}) {
       const int at = where[part];
       if (w > best || (w == best && at < pivot)) { best = w; pivot = at; }
     }
-    ## All rows below are zero if the first element is a NaN and the pivot is zero: no item exchanges rows meanwhile.
-    const bool first_is_nan = best == 0 && weight(A(k, k)) < 0;
-    if (first_is_nan) pivot = k;
-    singular |= best == 0 && !first_is_nan;
+    singular |= best == 0;
     odd ^= pivot != k;
     if (pivot != k) {
       for (int j = item; j < n; j += ${items}) {

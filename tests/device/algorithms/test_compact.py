@@ -312,9 +312,9 @@ def test_what_a_mask_selects_is_counted_once(name: str) -> None:
 
 @pytest.mark.kernels_alone
 def test_another_selection_before_the_count_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal handler may select between the launch and the reading of its count, with the same published words."""
+    """A signal handler may select between the launch and the read of its count, with the same tile state."""
     x = clarray.array(np.arange(3000.0))
-    device, read = type(x.device), type(x.device).read
+    device, read = type(x.device), type(x.device).read_number
     found: list[tuple[int, ...]] = []
 
     def interrupted(self: Any, *args: Any) -> Any:
@@ -325,6 +325,6 @@ def test_another_selection_before_the_count_is_read(monkeypatch: pytest.MonkeyPa
 
     with policy_in_force("tiny-fenced"), policy_changed("compact", ticket=False):
         assert x[x > 1000].shape == (1999,)
-        monkeypatch.setattr(device, "read", interrupted)
+        monkeypatch.setattr(device, "read_number", interrupted)
         assert x[x > 1000].shape == (1999,)
     assert found == [(999,)]

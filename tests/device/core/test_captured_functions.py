@@ -17,6 +17,8 @@ from clarray._core.host_fallback import without_host_fallback
 from clarray._engine.runtime import current_device
 from clarray._engine.speedups import _kinds, native
 
+from ..conftest import policy_changed, policy_in_force
+
 pytestmark = [
     pytest.mark.usefixtures("quick_builds"),
     pytest.mark.kernels_alone,  # NumPy computes small calls until they are frequent: test_host_steps.py
@@ -410,3 +412,19 @@ def test_arrays_and_scalars_of_0_axes_have_programs_of_their_own(function: str) 
                 result = getattr(xp, function)(operand)
                 xp_results.append(isinstance(result, np.generic))
             assert xp_results[0] == xp_results[1], kind
+
+
+@pytest.mark.usefixtures("kernels_stay")
+@pytest.mark.parametrize("ticket", [True, False])
+def test_selections_that_look_back_have_programs(ticket: bool) -> None:
+    """Each run of a program has another epoch. The count is a guard."""
+    host = np.random.default_rng(0).permutation(3000)
+    programs = 0
+    with policy_in_force("tiny-fenced"), policy_changed("compact", ticket=ticket):
+        for limit in (1000,) * CALLS + (2000, 1000, 1001):
+            mask = clarray.array(host > limit)
+            with PythonCalls("nonzero") as python_calls:
+                (positions,) = clarray.nonzero(mask)
+            programs += not python_calls.count
+            check(positions, np.flatnonzero(host > limit))
+    assert programs >= PROGRAMS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +27,9 @@ from clarray._engine.algorithms.scan.source import local_element_bytes, parallel
 from clarray._engine.expr.node import Node, contiguous_leaf, index
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, collect_operands
+from clarray._engine.launch.tile_state import TileState
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
-from clarray._engine.runtime.capture import abort_capture
-from clarray._engine.runtime.steps import LaunchEpoch
 
 _INT64 = np.dtype(np.int64)
 _LAST_EPOCH = 2**32 - 1
@@ -166,34 +164,9 @@ def line_arguments(lines: Lines, operands: Operands, target: Node) -> dict[str, 
     return arguments
 
 
-class TileState:
-    """Device memory to which the work-groups of a launch publish the states of their tiles.
-
-    Each state is tagged with the epoch of its launch. So states of earlier launches need not be cleared.
-    """
-
-    def __init__(self) -> None:
-        self.memory: Memory | None = None
-        self.words = 0
-        self.epoch = 0
-
-    def next(self, device: Device, words: int) -> tuple[Memory, LaunchEpoch]:
-        """Return memory of at least `words` 64-bit words, and the epoch of the next launch."""
-        if self.memory is None or words > self.words or self.epoch == _LAST_EPOCH:
-            abort_capture()  # a replay would use memory that later calls share
-            self.words = max(words, 2 * self.words, 1 << 12)
-            self.memory = device.allocate(8 * self.words)
-            device.fill_zero(self.memory)
-            self.epoch = 0
-        self.epoch += 1
-        epoch = LaunchEpoch(self.epoch)
-        epoch.next = partial(self.next, device, words)
-        return self.memory, epoch
-
-
 def tile_state_of(cache: KernelCache) -> TileState:
     """Return the tile state of a device."""
-    return cache.value_for(TileState, TileState)
+    return cache.value_for("scan: tile state", TileState, _LAST_EPOCH)
 
 
 _self_tests: dict[tuple[Device, str], bool] = {}
@@ -239,4 +212,4 @@ def _run_self_test(cache: KernelCache) -> bool:
     return not gave_up and bool((result == np.arange(size).cumsum()).all())
 
 
-__all__ = ["TileState", "line_arguments", "passes_self_test", "run_parallel", "tile_state_of"]
+__all__ = ["line_arguments", "passes_self_test", "run_parallel", "tile_state_of"]

@@ -16,6 +16,7 @@ from clarray._engine.fused.compact.source import compact_source, flag_ranks
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.launch.operands import append_flat_inputs, append_inputs, collect_operands, stride_arguments
+from clarray._engine.launch.tile_state import TileState
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
@@ -120,34 +121,9 @@ def prepare_compact(
 
 
 _LARGE_BYTES = 1 << 24  # for more bytes, reading the mask twice takes longer than waiting for the count
+_LAST_EPOCH = (1 << 20) - 1  # the tag of a published word has 20 bits
 _FAILED = "compact: looking back failed"
-COUNT_BYTES = 8  # memory for the count of a single work-item, which each call allocates
-
-
-_PUBLISHED = "compact: published"
-_EPOCHS = (1 << 20) - 2
-
-
-class Published(NamedTuple):
-    """The words in which tiles publish their counts, and the epoch of a launch, which is in its words."""
-
-    memory: Memory
-    epoch: int
-
-
-def _published(cache: KernelCache, tiles: int) -> Published:
-    """Return the words for a launch. They are cleared if there are tickets, because tickets count from 0."""
-    nbytes = 8 * (4 + tiles)
-    published: Published | None = cache.prepared.get(_PUBLISHED)
-    ticket = cache.policies.compact.ticket
-    if published is None or published.memory.nbytes < nbytes or published.epoch >= _EPOCHS or ticket:
-        memory = cache.device.allocate(max(nbytes, 1 << 16))
-        cache.device.fill_zero(memory)
-        published = Published(memory, 0)
-    published = Published(published.memory, published.epoch + 1)
-    cache.store_prepared(_PUBLISHED, published)
-    return published
-
+COUNT_BYTES = 8  # memory for the count of a single pass, which each call allocates
 
 def _can_look_back(cache: KernelCache) -> bool:
     policy = cache.policies.compact
@@ -180,22 +156,17 @@ def _single_pass(
     except MemoryError:
         return None
     tiles = -(-n // kernels.plan.tile)
-    moved = nbytes + memory.nbytes
+    counts = device.allocate(COUNT_BYTES)
+    state, epoch = cache.value_for("compact: tile state", TileState, _LAST_EPOCH).next(device, 1 + tiles)
     kernel = kernels.by_name["compact_once"]
-    head = np.empty(3, np.uint64)
-    while True:
-        published = _published(cache, tiles)
-        published_counts = {"tiles": tiles, "epoch": published.epoch, "published": published.memory.buffer}
-        args = kernel.arguments(yp=memory.buffer, **published_counts, **values)
-        kernel.launch((tiles,), (policy.work_group,), args, moved <= policy.inline_bytes, moved)
-        device.read(published.memory, 0, head)
-        if cache.prepared.get(_PUBLISHED) is published:
-            break  # otherwise a re-entrant call has published its counts in these words
-    if head[2]:
+    look_back = {"tiles": tiles, "tile_state": state.buffer, "epoch": epoch}
+    args = kernel.arguments(counts=counts.buffer, yp=memory.buffer, **look_back, **values)
+    moved = nbytes + memory.nbytes
+    kernel.launch((tiles,), (policy.work_group,), args, moved <= policy.inline_bytes, moved)
+    total = device.read_number(counts, 0, _INT64)
+    if total < 0:
         cache.store_prepared(_FAILED, True)
-        cache.prepared.pop(_PUBLISHED, None)
         return None
-    total = int(head[1])
     policy = cache.policies.compact
     if total * dtype.itemsize * policy.sparse >= memory.nbytes or memory.nbytes <= policy.small_bytes:
         return memory, total

@@ -77,8 +77,8 @@ def _fields(plan: CompactPlan, inputs: Inputs, out: Operand) -> dict[str, Fields
     if not plan.policy.chunked:
         counts = "long *restrict counts"
         if plan.single_pass:
-            look_back = ("const long tiles", "const ulong epoch", "__global ulong *published")
-            return {"compact_once": Fields(*loop, *look_back, result)}
+            look_back = ("const long tiles", "__global ulong *tile_state", "const ulong epoch")
+            return {"compact_once": Fields(*loop, *look_back, f"__global {counts}", result)}
         return {
             "compact_count": Fields(*loop, f"__global {counts}"),
             "compact_write": Fields(*loop, f"__global const {counts}", result),
