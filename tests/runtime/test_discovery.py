@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,23 @@ def test_intels_runtime_is_found(fresh_cold: Any, tmp_path: Path) -> None:
     assert "Intel" in result.stdout
 
 
+@pytest.mark.parametrize("parts", [("lib", "python3.11", "site-packages"), ("lib", "python3", "dist-packages")])
+def test_intels_runtime_is_found_beside_the_packages(
+    parts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python may import packages of other prefixes, as with `--system-site-packages`."""
+    library = tmp_path / environment._INTEL_LIBRARIES[os.name == "nt"]
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "nowhere"))
+    monkeypatch.setattr(sys, "path", ["", "site-packages", str(tmp_path.joinpath(*parts[os.name == "nt" :]))])
+    assert environment._intel_library() == library.resolve()
+
+
 def test_the_environment_is_left_as_it_was(fresh_cold: Any) -> None:
     code = """
 import os
+import sys
 before = dict(os.environ)
 from clarray._engine.runtime import devices
 devices()

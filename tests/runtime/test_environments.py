@@ -108,7 +108,10 @@ ENVIRONMENTS = {
     "isolated": Environment(f"sys.path.insert(0, {str(ROOT)!r})", arguments=_ISOLATED),
     "no folder for what is kept": Environment(variables=_NO_CACHE, is_cold=True),
     "no /proc, and a read-only file system": Environment(
-        command=("unshare", "--map-root-user", "--mount", "sh", "-c", _NO_PROC, "sh"), is_cold=True, hides_devices=True
+        command=("unshare", "--map-root-user", "--mount", "sh", "-c", _NO_PROC, "sh"),
+        is_cold=True,
+        hides_devices=True,
+        refused="another device",  # Intel's runtime reads /proc
     ),
     "a user without a name or a home": Environment(variables=_NO_USER, command=("unshare", "--map-user=54321")),
     "12 file descriptors": Environment(

@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import os
 import re
-import site
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -29,6 +28,7 @@ _COMPILER_SETTING = rf"POCL_(?!({_NO_COMPILER_SETTING})$)\w+|CL_CONFIG_\w+|AMD_O
 _READS_A_FILE = r"(^|[\s=\"'])-(include|imacros)"
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
+_PACKAGE_DEPTH = 2 if os.name == "nt" else 3  # of lib/python3.x/site-packages in a prefix
 
 
 def compiler_settings() -> str:
@@ -126,14 +126,16 @@ def _intel() -> tuple[dict[str, str], Path | None]:
     with contextlib.suppress(OSError):
         folder = _vendors_folder(library)
         return {"OCL_ICD_VENDORS": str(folder)}, folder
-    return {}, None
+    # a read-only file system: the loader takes a library as its only driver
+    return ({} if _system_icds() else {"OCL_ICD_VENDORS": str(library)}), None
 
 
 def _intel_library() -> Path | None:
-    user = site.getuserbase()
-    for prefix in (sys.prefix, user) if private_files.belongs_to_user(Path(user)) else (sys.prefix,):
+    """Find the library in the prefixes of the folders from which Python imports installed packages."""
+    packages = [folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))]
+    for prefix in (Path(sys.prefix), *(Path(folder, *[".."] * _PACKAGE_DEPTH).resolve() for folder in packages)):
         for relative in _INTEL_LIBRARIES:
-            library = Path(prefix, relative)
+            library = prefix / relative
             if library.is_file():
                 return library
     return None

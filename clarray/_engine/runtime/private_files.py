@@ -187,13 +187,6 @@ def close(folder: int | None) -> None:
         os.close(folder)
 
 
-def belongs_to_user(path: Path) -> bool:
-    """Return whether a path belongs to this user or root. With `sudo -E` the home belongs to another user."""
-    with contextlib.suppress(OSError):
-        return not _CHECKED or _owner(path.stat()) in (0, os.geteuid())
-    return False
-
-
 def _open_regular(name: str, folder: int | None, flags: int) -> tuple[int, os.stat_result]:
     """Open a regular file, and never wait for the other end of a FIFO."""
     handle = os.open(name, flags | _FILE, 0o600, dir_fd=folder)

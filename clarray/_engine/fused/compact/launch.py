@@ -125,6 +125,7 @@ _LAST_EPOCH = (1 << 20) - 1  # the tag of a published word has 20 bits
 _FAILED = "compact: looking back failed"
 COUNT_BYTES = 8  # memory for the count of a single pass, which each call allocates
 
+
 def _can_look_back(cache: KernelCache) -> bool:
     policy = cache.policies.compact
     return bool(policy.look_back) and not policy.chunked and _FAILED not in cache.prepared
