@@ -8,7 +8,8 @@ typedef ${M} M;
 typedef ${I} I;
 #define FMA ${multiply_add}
 ## Magnitudes as LAPACK compares them for the pivot of a column: a NaN is the least, but as the first element it is larger
-## than zeros. So a column with zeros below a NaN is not singular.
+## than zeros. So a column with zeros below a NaN is not singular. (w >= 0 would not do: NVIDIA's compiler takes it for true
+## if w is an absolute value in float.)
 <%
   top = 1024 if R.startswith('double') else 128
   least = lit(f'0x1p-{top - 28}')
@@ -43,7 +44,7 @@ HELPER E quotient(const E a, const E b) {
   const E p = scaled(a, s), q = scaled(b, s);
   return scaled(product(p, conjugate(q)), FMA(q.x, q.x, q.y * q.y));
 }
-HELPER R weight(const E a) { const R w = fabs(a.x) + fabs(a.y); return w >= 0 ? w : (R)(-1); }
+HELPER R weight(const E a) { const R w = fabs(a.x) + fabs(a.y); return w == w ? w : (R)(-1); }
 /* The part of a number that is left of 2^e, which is added to the exponent: its larger part is 1/2 at least. */
 HELPER E mantissa(const E a, I *exponent) {
   I e;
@@ -69,7 +70,7 @@ HELPER E reciprocal(const E a) { return 1 / a; }
 HELPER R largest_part(const E a) { return fabs(a); }
 HELPER E scaled(const E a, const R d) { return a / d; }
 HELPER E quotient(const E a, const E b) { return a / b; }
-HELPER R weight(const E a) { const R w = fabs(a); return w >= 0 ? w : (R)(-1); }
+HELPER R weight(const E a) { const R w = fabs(a); return w == w ? w : (R)(-1); }
 HELPER E mantissa(const E a, I *exponent) {
   I e;
   const R m = frexp(a, &e);
