@@ -83,7 +83,10 @@ Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& result) {
     const long long nbytes = size * known->itemsize;
     Ref in = allocate(on, nbytes);
     if (!in) return Outcome::FAILED;
-    if (count > 5 && given[5] == Py_True && fill_zero(in.get(), on) != Outcome::DONE) return Outcome::FAILED;
+    if (count > 5 && given[5] == Py_True) {
+        const Held held(device.lock.of(on));
+        if (!held || fill_zero(in.get(), on) != Outcome::DONE) return Outcome::FAILED;
+    }
     PyObject* signature = leaf_signature(dtype);
     result = signature ? placed_leaf(in.get(), place, {dtype, signature, zero}) : Ref();
     return result ? Outcome::DONE : Outcome::FAILED;

@@ -152,8 +152,9 @@ struct Run {
 bool rests(PyObject* device);
 // Wait for the core's queue; FALLBACK where the device's own has something, which is for Python.
 Outcome wait_for(PyObject* device);
-bool finish(PyObject* device);  // wait for either, until nothing is queued at the return; false after an error
-// Set every byte of a memory to zero; FAILED after an error. At once if the memory is the host's.
+// The device's lock is held. Wait for either queue, until both are empty at the return; false after an error.
+bool finish(PyObject* device);
+// The device's lock is held. Set every byte of a memory to zero; FAILED after an error. At once if the memory is the host's.
 Outcome fill_zero(PyObject* memory, PyObject* device);
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
 
