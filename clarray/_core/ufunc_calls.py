@@ -326,6 +326,8 @@ def _constant_comparison(ufunc: np.ufunc, inputs: tuple[Any, ...], in_dtypes: tu
     info = np.iinfo(in_dtypes[0])
     for position, x in enumerate(inputs):
         if type(x) is int and not info.min <= x <= info.max:
+            if getattr(inputs[1 - position], "dtype", None) == np.bool_:
+                return None  # NumPy converts the int to int64, and raises OverflowError
             above = (x > info.max) ^ (position == 0)
             return constants[0] if above else constants[1]
     return None
