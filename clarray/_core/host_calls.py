@@ -44,6 +44,7 @@ class _NotComputed:
 
 
 NOT_COMPUTED: Any = _NotComputed()
+_HOST_VALUES = (np.ndarray, np.generic)
 MAX_ELEMENTS = 1 << 15  # of the operands and the result of a small call, together: see small_operands.py
 
 
@@ -72,7 +73,7 @@ class HostCall:
         Return whether the host may still compute such calls.
     """
 
-    __slots__ = ("_function", "_args", "_kwargs", "_result", "_is_allowed")
+    __slots__ = ("_function", "_args", "_kwargs", "_bound", "_result", "_is_allowed")
 
     def __init__(
         self,
@@ -83,8 +84,9 @@ class HostCall:
         is_allowed: Callable[[], bool],
     ) -> None:
         self._function = function
-        self._args = args
+        self._args = list(args)
         self._kwargs = kwargs
+        self._bound = [(position, value) for position, value in enumerate(args) if _has_operand(value)]
         self._result = result
         self._is_allowed = is_allowed
 
@@ -93,8 +95,12 @@ class HostCall:
         if not self._is_allowed():
             return False
         try:
-            kwargs = {name: _bind(value, memories) for name, value in self._kwargs.items()} if self._kwargs else {}
-            returned = self._function(*[_bind(value, memories) for value in self._args], **kwargs)
+            args, kwargs = self._args.copy(), self._kwargs
+            for position, value in self._bound:
+                args[position] = _bind(value, memories)
+            if kwargs:
+                kwargs = {name: _bind(value, memories) for name, value in kwargs.items()}
+            returned = self._function(*args, **kwargs)
         except Exception as error:
             if not is_raised_by_library(error):
                 raise
@@ -193,14 +199,20 @@ def _template(value: Any, memories: list[Memory]) -> Any:
     raise _Uncapturable
 
 
+def _has_operand(template: Any) -> bool:
+    """Return whether an argument is a device array, or a sequence with one."""
+    return type(template) is _Operand or (type(template) in (tuple, list) and any(map(_has_operand, template)))
+
+
 def _bind(template: Any, memories: Sequence[Memory]) -> Any:
     """Return an argument with ndarrays in place of views."""
     kind = type(template)
     if kind is _Operand:
-        view = template.view
-        # a copy of these elements only if the host does not see the memory
-        array = view.on(memories) if memories[view.number].is_host else asnumpy(wrap(view.leaf(memories)))
-        return array[()] if template.scalar else array
+        view, scalar = template
+        array = view.on(memories)
+        if array is None:  # a copy of these elements only, because the host does not see the memory
+            array = asnumpy(wrap(view.leaf(memories)))
+        return array[()] if scalar else array
     return kind([_bind(member, memories) for member in template]) if kind in (tuple, list) else template
 
 
@@ -244,15 +256,15 @@ def _store(template: Any, returned: Any, memories: Sequence[Memory]) -> bool:
 
 
 def _store_array(view: MemoryView, returned: Any, memory: Memory) -> bool:
-    if not isinstance(returned, np.ndarray | np.generic):
+    _, shape, dtype, offset, strides, run = view
+    if not isinstance(returned, _HOST_VALUES) or returned.shape != shape or returned.dtype != dtype:
         return False
-    if returned.shape != view.shape or returned.dtype != view.dtype:
-        return False
-    buffer: Any = memory.elements(view.dtype)
-    is_host = buffer is not None
-    if not is_host:
-        buffer = np.zeros(memory.nbytes, np.uint8)
-    np.ndarray(view.shape, view.dtype, buffer, view.offset, view.strides)[...] = returned
-    if not is_host:
+    elements: Any = memory.elements(dtype)
+    if run is not None and elements is not None:
+        elements[run] = returned
+        return True
+    buffer = np.zeros(memory.nbytes, np.uint8) if elements is None else elements
+    np.ndarray(shape, dtype, buffer, offset, strides)[...] = returned
+    if elements is None:
         memory.device.write(memory, 0, buffer)
     return True

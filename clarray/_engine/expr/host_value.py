@@ -78,6 +78,9 @@ class MemoryView(NamedTuple):
         In bytes.
     strides : tuple of int
         In bytes.
+    run : slice or None
+        The place of a 1-D array of consecutive elements in its memory. NumPy slices in a quarter of the time in which
+        it makes an array of a buffer.
     """
 
     number: int
@@ -85,17 +88,23 @@ class MemoryView(NamedTuple):
     dtype: np.dtype
     offset: int
     strides: Shape
+    run: slice | None = None
 
     @classmethod
     def of(cls, leaf: Node, number: int) -> MemoryView:
         """Return the view of a leaf in the memory with this number."""
         itemsize = leaf.dtype.itemsize
         strides = tuple([stride * itemsize for stride in leaf.strides])
-        return cls(number, leaf.shape, leaf.dtype, leaf.offset * itemsize if leaf.size else 0, strides)
+        run = slice(leaf.offset, leaf.offset + leaf.size) if leaf.size and leaf.strides == (1,) else None
+        return cls(number, leaf.shape, leaf.dtype, leaf.offset * itemsize if leaf.size else 0, strides, run)
 
-    def on(self, memories: Sequence[Memory]) -> np.ndarray:
-        """Return the elements as an ndarray on host memory."""
-        return np.ndarray(self.shape, self.dtype, memories[self.number].elements(self.dtype), self.offset, self.strides)
+    def on(self, memories: Sequence[Memory]) -> np.ndarray | None:
+        """Return the elements as an ndarray on host memory, or None if the host does not see the memory."""
+        number, shape, dtype, offset, strides, run = self
+        buffer = memories[number].elements(dtype)
+        if buffer is None:
+            return None
+        return np.ndarray(shape, dtype, buffer, offset, strides) if run is None else buffer[run]
 
     def leaf(self, memories: Sequence[Memory]) -> Node:
         """Return a leaf of the elements, in memory of any device."""
