@@ -324,9 +324,9 @@ class HostEvaluation:
         start = time.perf_counter()
         with _ErrorsIgnored():
             try:
-                value = self._expression.compute([leaf.on(memories) for leaf in self._leaves])
+                value = self._expression.compute([leaf.on(memories) for leaf in self._leaves])  # type: ignore[misc]
             except Undefined:
                 return False
-            self._target.on(memories)[...] = value
+            self._target.on(memories)[...] = value  # type: ignore[index]
         self._tiered_kernel.record_host_time(start)
         return True
