@@ -6,12 +6,14 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import environment
-from clarray._engine.runtime.backends.pocl import settings
+from clarray._engine.runtime import discovery, environment
+from clarray._engine.runtime.backends.pocl import cpu_name, settings
+from clarray._engine.runtime.backends.pocl.backend import Pocl
 
 LIST = """
 from clarray._engine.runtime import devices
@@ -216,3 +218,47 @@ def test_a_capability_of_one_of_several(fresh: Any) -> None:
     code = "import clarray; print([d.capabilities.host_memory for d in clarray.devices()[:2]])"
     for value, expected in (("portable:1", "[True, False]"), ("portable:0", "[False, True]"), ("1", "[False, False]")):
         assert fresh(code, **TWICE, CLARRAY_SIMULATE_OWN_MEMORY=value).stdout.strip() == expected
+
+
+@pytest.mark.parametrize(
+    "names", [("basic-x", "pthread-x"), ("cpu-minimal-x", "cpu-x"), ("cpu-x", "gpu-x", "cpu-minimal-x")]
+)
+def test_the_two_devices_of_pocl_are_paired(names: tuple[str, ...]) -> None:
+    """Version 4 has given them other names."""
+    platform = SimpleNamespace(version="OpenCL 3.0 PoCL 6.0")
+    listed = [SimpleNamespace(name=name, platform=platform) for name in names]
+    (pool, in_line), *others = Pocl().pair_devices(listed)
+    assert pool.name.startswith(("pthread", "cpu-x"))
+    assert in_line.name.startswith(("basic", "cpu-minimal"))
+    assert [device.name for device, _ in others] == [name for name in names if name.startswith("gpu")]
+
+
+def test_a_device_without_its_pair() -> None:
+    device = SimpleNamespace(name="cpu-x", platform=SimpleNamespace(version="OpenCL 3.0 PoCL 6.0"))
+    assert Pocl().pair_devices([device]) == [(device, None)]
+
+
+def test_the_quicker_pocl_is_listed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices of other runtimes stay where they are."""
+    versions = ["PoCL 6.0", "Another", "PoCL 3.0-rc2", "PoCL 3.1"]
+    cl_devices = [SimpleNamespace(platform=SimpleNamespace(version=version)) for version in versions]
+    monkeypatch.setattr(cpu_name, "is_patchable", lambda device: "3.0" in device.platform.version)
+    listed: Any = [SimpleNamespace(cl_device=cl_device) for cl_device in cl_devices]
+    discovery._rank(listed)
+    assert [device.cl_device.platform.version for device in listed] == [
+        "PoCL 3.0-rc2",
+        "Another",
+        "PoCL 6.0",
+        "PoCL 3.1",
+    ]
+
+
+@pytest.mark.parametrize("has_wheel", [False, True])
+@pytest.mark.parametrize("has_driver", [False, True])
+def test_settings_of_pocl(has_wheel: bool, has_driver: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel's and the system's PoCL have the same ones, and what the user has set stays."""
+    monkeypatch.setattr(settings, "has_wheel", lambda: has_wheel)
+    monkeypatch.setenv("POCL_DEVICES", "basic")
+    monkeypatch.delenv("POCL_KERNEL_CACHE", raising=False)
+    changes = settings.settings(lambda word: has_driver and word == "pocl")
+    assert set(changes) == ({"POCL_KERNEL_CACHE", "POCL_CACHE_DIR"} if has_wheel or has_driver else set())

@@ -152,7 +152,10 @@ def test_children_leave_the_parents_programs_alone(fresh: Any, tmp_path: Path, h
     work = "lambda: scaled(current_device())" if current_device().backend.name == "pocl" else "lambda: None"
     text = CHILDREN.replace("LEAVE", leave).replace("CODE", str(code)).replace("WORK", work)
     result = fresh(START + ONCE.replace("[8,", "[8 ,") + text)
-    assert (result.stdout, result.stderr) == ("1\nparent\n", "")
+    device = current_device()
+    # later versions of PoCL than the wheel's have a binary for each of the two devices
+    binaries = 1 if device.inline is None or device.probed.binary_ids else 2
+    assert (result.stdout, result.stderr) == (f"{binaries}\nparent\n", "")
     assert _all_complete(tmp_path)
     assert fresh(ONCE).stdout == "0\n"
 

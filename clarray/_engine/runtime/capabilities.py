@@ -124,7 +124,7 @@ def probe(context: cl.Context, devices: list[cl.Device], stored: ProbeResult | N
     return replace(
         probed,
         clang_builtins=_compiles(context, device, _CLANG_BUILTINS),
-        handover_seconds=_measure_handover(context, device) if probed.binary_ids else 0.0,
+        handover_seconds=_measure_handover(context, device) if len(devices) > 1 else 0.0,
     )
 
 

@@ -294,7 +294,17 @@ def _discover() -> list[Device]:
             if cl_devices:
                 opened.extend(Device(*pair) for pair in find_backend(cl_devices[0]).pair_devices(cl_devices))
             _fork_safe_devices.extend(device for device in cl_devices if find_backend(device).survives_fork(device))
+    _rank(opened)
     return opened
+
+
+def _rank(opened: list[Device]) -> None:
+    """Sort the devices of each backend by their rank, at the places that they have in the list."""
+    for backend in BACKENDS:
+        places = [place for place, device in enumerate(opened) if find_backend(device.cl_device) is backend]
+        ranked = sorted([opened[place] for place in places], key=lambda device: backend.rank(device.cl_device))
+        for place, device in zip(places, ranked, strict=True):
+            opened[place] = device
 
 
 def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:

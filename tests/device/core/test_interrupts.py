@@ -30,10 +30,9 @@ import clarray
 from clarray._engine.expr.node import graph_lock
 from clarray._engine.launch.host_tier import kernels_only, setting
 from clarray._engine.launch.kernel_cache import forget
-from clarray._engine.runtime import Device, current_device, silence_build_output
+from clarray._engine.runtime import current_device, silence_build_output
 from clarray._engine.runtime.profiling import state
 from clarray._engine.runtime.progress import _compiled
-from clarray._engine.runtime.waiting import Waiting
 
 from ... import both_ways
 from .test_garbage import assert_each_block_is_there_once
@@ -396,32 +395,6 @@ LOOKS = {
     dis.opmap[name] for name in ("RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD") if name in dis.opmap
 }
 HERE = tuple(str(Path(package.__file__).parent) for package in (clarray, np))
-
-
-@pytest.mark.parametrize("made", [clarray.zeros, clarray.ones, clarray.empty, clarray.array], ids=lambda f: f.__name__)
-def test_waits_hold_the_lock(made: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wait without it may begin while another thread launches, and would take the device for idle afterwards."""
-    device, finish, threads = current_device(), Device.finish, []
-
-    def checked_finish(self: Device) -> None:
-        def acquire() -> None:
-            if self.lock.acquire(False):
-                self.lock.release()
-                threads.append("the caller does not hold the lock")
-
-        thread = threading.Thread(target=acquire)
-        thread.start()
-        thread.join()
-        finish(self)
-
-    monkeypatch.setattr(Waiting, "finish", checked_finish)
-    loop = Loop()
-    for name, statement in STATEMENTS.items():
-        device.pending = True
-        made((3, 2) if made is not clarray.array else np.ones(5))
-        device.pending = True
-        statement(clarray, loop.ours)
-        assert not threads, name
 
 
 class Points:

@@ -114,6 +114,10 @@ class Backend:
         """Return pairs of a platform's device and the device that runs its launches in the calling thread, or None."""
         return [(device, None) for device in devices]
 
+    def rank(self, device: cl.Device) -> int:
+        """Return a number that is smaller for a device that should be listed before others of this backend."""
+        return 0
+
     def survives_fork(self, device: cl.Device) -> bool:
         """Return whether a device of the parent works in a forked process."""
         return False

@@ -21,20 +21,20 @@ _TASKS = "/proc/self/task"
 
 
 @contextlib.contextmanager
-def pin_threads(discovered: Sequence[cl.Device], is_pocl: Callable[[cl.Device], bool]) -> Iterator[None]:
+def pin_threads(discovered: Sequence[cl.Device], is_pool: Callable[[cl.Device], bool]) -> Iterator[None]:
     """Pin the threads of the pool that starts in the block, unless POCL_AFFINITY is set.
 
     Parameters
     ----------
     discovered : sequence of pyopencl.Device
         The devices that have been discovered by the end of the block.
-    is_pocl : callable
-        Return whether a device belongs to PoCL.
+    is_pool : callable
+        Return whether a device is PoCL's with a thread pool.
     """
     before = _threads()
     yield
     started = sorted(_threads() - before)
-    pools = [device for device in discovered if is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
+    pools = [device for device in discovered if is_pool(device)]
     if not pools or not 1 < len(started) <= MAX_THREADS or "POCL_AFFINITY" in os.environ:
         return
     cores = sorted(os.sched_getaffinity(0))

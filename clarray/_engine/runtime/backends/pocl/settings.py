@@ -1,6 +1,7 @@
 """Set the environment in which PoCL is first asked for its devices.
 
-POCL_DEVICES makes the wheel list the device that runs in the calling thread and the one with a thread pool.
+POCL_DEVICES makes PoCL list the device that runs in the calling thread and the one with a thread pool. PoCL 4 and
+later call them `cpu-minimal` and `cpu`, and take the older names too.
 POCL_KERNEL_CACHE is off, since PoCL's cache detects neither damaged files nor another CPU, and clarray's does.
 POCL_CACHE_DIR is the scratch folder of this process, unless PoCL keeps a cache and can write to its folder.
 """
@@ -24,10 +25,11 @@ def settings(has_driver: Callable[[str], bool]) -> dict[str, str]:
     has_driver : callable
         Return whether the system has a driver with a word in its name.
     """
-    wheel, driver = has_wheel(), has_driver("pocl")
-    defaults = {"POCL_DEVICES": "basic pthread", "POCL_KERNEL_CACHE": "0"} if wheel and not driver else {}
+    if not (has_wheel() or has_driver("pocl")):
+        return {}
+    defaults = {"POCL_DEVICES": "basic pthread", "POCL_KERNEL_CACHE": "0"}
     changes = {name: value for name, value in defaults.items() if name not in os.environ}
-    return changes | _folder(changes) if wheel or driver else changes
+    return changes | _folder(changes)
 
 
 def _folder(changes: dict[str, str]) -> dict[str, str]:
