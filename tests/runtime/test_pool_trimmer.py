@@ -160,7 +160,7 @@ def test_blocks_of_many_sizes_do_not_pile_up(quick: Device, monkeypatch: pytest.
 
 # A process that keeps some 600 MiB for reuse in large blocks and in small ones, and does nothing.
 KEEPS = """
-import sys, clarray
+import sys, time, clarray
 from clarray._engine.runtime import pool_trimmer, host_memory
 from pathlib import Path
 group = Path(sys.argv[1])
@@ -172,6 +172,9 @@ clarray.synchronize()
 del x, each
 print("kept", clarray.memory_info().pooled, flush=True)
 sys.stdin.readline()
+end = time.monotonic() + 10
+while clarray.memory_info().pooled and time.monotonic() < end:  # the last blocks may go at this moment
+    time.sleep(0.01)
 print("left", clarray.memory_info().pooled, flush=True)
 """
 # Another, which finds the memory that there is taken by the first one, and needs it.

@@ -126,8 +126,7 @@ def _intel() -> tuple[dict[str, str], Path | None]:
     with contextlib.suppress(OSError):
         folder = _vendors_folder(library)
         return {"OCL_ICD_VENDORS": str(folder)}, folder
-    # a read-only file system: the loader takes a library as its only driver
-    return ({} if _system_icds() else {"OCL_ICD_VENDORS": str(library)}), None
+    return {}, None
 
 
 def _intel_library() -> Path | None:
