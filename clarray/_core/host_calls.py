@@ -31,7 +31,7 @@ from clarray._engine.runtime.capture import (
     suspended,
 )
 
-__all__ = ["NOT_COMPUTED", "call_on_host"]
+__all__ = ["MAX_ELEMENTS", "NOT_COMPUTED", "call_on_host", "try_on_host"]
 
 _CONSTANTS = (type(None), bool, int, float, complex, str, type(Ellipsis), slice, np.dtype, type)
 
@@ -149,6 +149,16 @@ def call_on_host(
     return result
 
 
+def try_on_host(function: Callable[..., Any], *args: Any) -> Any:
+    """Return the result of a call, or NOT_COMPUTED if a library raises an error. Other errors belong to the user."""
+    try:
+        return function(*args)
+    except Exception as error:
+        if not is_raised_by_library(error):
+            raise
+        return NOT_COMPUTED
+
+
 def _evaluate_small(operand: Any) -> None:
     """Evaluate the small arrays among the arguments. `compute` would do so as well, but outside of the capture."""
     if isinstance(operand, DeviceArray):
@@ -184,7 +194,7 @@ def _add_view(leaf: Node, memories: list[Memory]) -> MemoryView:
     number = next((k for k, other in enumerate(memories) if other is memory), len(memories))
     if number == len(memories):
         memories.append(memory)
-    return MemoryView.of(leaf, number)
+    return MemoryView.from_leaf(leaf, number)
 
 
 def _template(value: Any, memories: list[Memory]) -> Any:
@@ -229,11 +239,11 @@ def _result_template(result: Any, memories: list[Memory], operands: int, capture
             capture.scalars[id(node)] = node, capture.temporary_number(memory)
             memories.append(memory)
             return _Operand(MemoryView(len(memories) - 1, (), node.dtype, 0, ()), True)
-        is_new = all(memory is not node.memory for memory in memories)
+        count = len(memories)
         view = _add_view(node, memories)
         if view.number < operands:
             raise _Uncapturable
-        if is_new:
+        if view.number == count:  # a view of new memory
             capture.allocated(memories[view.number])
         return _Operand(view, scalar)
     if kind in (tuple, list) or hasattr(result, "_fields"):
@@ -247,7 +257,7 @@ def _store(template: Any, returned: Any, memories: Sequence[Memory]) -> bool:
     """Write a result to new memory. Return False if its structure is not that of the captured result."""
     kind = type(template)
     if kind is _Operand:
-        return _store_array(template.view, returned, memories[template.view.number])
+        return _store_array(template.view, returned, memories)
     if kind is tuple:
         if not isinstance(returned, tuple | list) or len(returned) != len(template):
             return False
@@ -255,16 +265,15 @@ def _store(template: Any, returned: Any, memories: Sequence[Memory]) -> bool:
     return type(returned) is kind and bool(returned == template)
 
 
-def _store_array(view: MemoryView, returned: Any, memory: Memory) -> bool:
-    _, shape, dtype, offset, strides, run = view
-    if not isinstance(returned, _HOST_VALUES) or returned.shape != shape or returned.dtype != dtype:
+def _store_array(view: MemoryView, returned: Any, memories: Sequence[Memory]) -> bool:
+    if not isinstance(returned, _HOST_VALUES) or returned.shape != view.shape or returned.dtype != view.dtype:
         return False
-    elements: Any = memory.elements(dtype)
-    if run is not None and elements is not None:
-        elements[run] = returned
-        return True
-    buffer = np.zeros(memory.nbytes, np.uint8) if elements is None else elements
-    np.ndarray(shape, dtype, buffer, offset, strides)[...] = returned
-    if elements is None:
+    elements = view.on(memories)
+    if elements is not None:
+        elements[...] = returned
+    else:
+        memory = memories[view.number]
+        buffer = np.zeros(memory.nbytes, np.uint8)
+        np.ndarray(view.shape, view.dtype, buffer, view.offset, view.strides)[...] = returned
         memory.device.write(memory, 0, buffer)
     return True

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_writeable
-from clarray._core.host_calls import NOT_COMPUTED, call_on_host
+from clarray._core.host_calls import NOT_COMPUTED, call_on_host, try_on_host
 from clarray._core.sequences import holds_arrays
 from clarray._core.small_operands import (
     MAX_ELEMENTS,
@@ -44,7 +44,7 @@ from clarray._core.writes import with_device_lock
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.ops.host_functions import is_host_exact_cast
 from clarray._engine.runtime import Device, current_device
-from clarray._engine.runtime.capture import is_raised_by_library, must_use_kernels
+from clarray._engine.runtime.capture import must_use_kernels
 from clarray._engine.speedups import around_captured
 
 __all__ = ["Rule", "small_call", "small_write"]
@@ -163,12 +163,7 @@ def _try_write(
         is_exact_write(operands[position], node.dtype) for position in values if position < len(operands)
     ):
         return NOT_COMPUTED
-    try:
-        return overwrite(node, numpys, *operands)
-    except Exception as error:
-        if not is_raised_by_library(error):
-            raise
-        return NOT_COMPUTED
+    return try_on_host(overwrite, node, numpys, *operands)
 
 
 def _try_on_host(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -185,12 +180,8 @@ def _try_on_host(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict
         del operands[len(args) :]
     if device.pending:
         device.finish()
-    try:
-        return compute_on_host(device, rule.numpys.__name__, rule.compute, operands, keywords)
-    except Exception as error:
-        if not is_raised_by_library(error):
-            raise
-        return NOT_COMPUTED  # clarray's function computes the call or raises the error
+    # after an error clarray's function computes the call or raises the error
+    return try_on_host(compute_on_host, device, rule.numpys.__name__, rule.compute, operands, keywords)
 
 
 def _first_device(args: tuple[Any, ...], integers: bool) -> Device | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
-from clarray._core.host_calls import NOT_COMPUTED, call_on_host
+from clarray._core.host_calls import NOT_COMPUTED, call_on_host, try_on_host
 from clarray._core.keys import ARRAYS, Key
 from clarray._core.small_operands import (
     MAX_ELEMENTS,
@@ -25,7 +25,7 @@ from clarray._core.small_operands import (
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.capture import is_raised_by_library, must_use_kernels
+from clarray._engine.runtime.capture import must_use_kernels
 
 __all__ = ["put_on_host", "take_on_host"]
 
@@ -48,12 +48,7 @@ def take_on_host(array: DeviceArray, key: Key) -> Any:
 
 def _take(node: Node, key: Key, device: Device) -> Any:
     operands = _host_operands(node, key, device)
-    try:
-        return NOT_COMPUTED if operands is None else compute_on_host(device, "getitem", getitem, operands, {})
-    except Exception as error:
-        if not is_raised_by_library(error):
-            raise
-        return NOT_COMPUTED
+    return NOT_COMPUTED if operands is None else try_on_host(compute_on_host, device, "getitem", getitem, operands, {})
 
 
 def getitem(source: np.ndarray, key: Any) -> Any:
@@ -81,12 +76,7 @@ def _put(node: Node, key: Key, value: Any, device: Device) -> Any:
     if type(value) is DeviceArray:
         value = _window(value._node, device)
     operands = _host_operands(node, key, device) if is_exact_write(value, node.dtype) else None
-    try:
-        return NOT_COMPUTED if operands is None else overwrite(node, np.ndarray.__setitem__, *operands, value)
-    except Exception as error:
-        if not is_raised_by_library(error):
-            raise
-        return NOT_COMPUTED
+    return NOT_COMPUTED if operands is None else try_on_host(overwrite, node, np.ndarray.__setitem__, *operands, value)
 
 
 def _host_device(array: DeviceArray) -> Device | None:

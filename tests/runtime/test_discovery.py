@@ -104,7 +104,6 @@ def test_intels_runtime_is_found_beside_the_packages(
 def test_the_environment_is_left_as_it_was(fresh_cold: Any) -> None:
     code = """
 import os
-import sys
 before = dict(os.environ)
 from clarray._engine.runtime import devices
 devices()

@@ -91,7 +91,7 @@ class MemoryView(NamedTuple):
     run: slice | None = None
 
     @classmethod
-    def of(cls, leaf: Node, number: int) -> MemoryView:
+    def from_leaf(cls, leaf: Node, number: int) -> MemoryView:
         """Return the view of a leaf in the memory with this number."""
         itemsize = leaf.dtype.itemsize
         strides = tuple([stride * itemsize for stride in leaf.strides])

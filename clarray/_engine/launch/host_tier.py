@@ -314,8 +314,8 @@ class HostEvaluation:
     def __init__(self, tiered_kernel: TieredKernel, expression: HostExpression, target: Node) -> None:
         self._tiered_kernel = tiered_kernel
         self._expression = expression
-        self._leaves = [MemoryView.of(leaf, number) for number, leaf in enumerate(expression.leaves)]
-        self._target = MemoryView.of(target, len(self._leaves))
+        self._leaves = [MemoryView.from_leaf(leaf, number) for number, leaf in enumerate(expression.leaves)]
+        self._target = MemoryView.from_leaf(target, len(self._leaves))
 
     def __call__(self, *memories: Memory) -> bool | None:
         """Compute the values. The device is idle."""

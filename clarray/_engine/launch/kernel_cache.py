@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from weakref import WeakValueDictionary
 
@@ -17,6 +17,7 @@ from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, Program, current_device, different_devices_error, profiling
 from clarray._engine.runtime.cache import disk_cache
 from clarray._engine.runtime.capture import current_capture, suspended
+from clarray._engine.runtime.steps import LaunchEpoch
 from clarray._engine.speedups import native
 from clarray._engine.tuning import Policies, select
 
@@ -28,6 +29,7 @@ KERNEL_LIMIT = 4096  # rendered kernels, by the key of their sources
 PROGRAM_LIMIT = 512  # programs, unless more are used in turn: 0.3 MB each with PoCL, up to 3 MB with Intel's runtime
 RELOAD_SECONDS = 120.0  # loading all released programs again takes a tenth of this
 NOT_OPTIMIZED = ("-cl-opt-disable",)
+LEAST_TILE_WORDS = 1 << 12  # of a tile state
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups one launch can count
 
 
@@ -51,6 +53,41 @@ class Launch(NamedTuple):
     def keep_alive(self, owner: Any) -> Launch:
         """Return the launch with an object that must live until then."""
         return self._replace(owner=owner)
+
+
+class TileState:
+    """Device memory to which the work-groups of a launch publish the states of their tiles.
+
+    Each state is tagged with the epoch of its launch. So states of earlier launches need not be cleared. A captured
+    launch gets the next epoch each time that its program runs.
+
+    Parameters
+    ----------
+    last_epoch : int
+        The largest epoch that a tag has room for. The memory is new after it.
+    """
+
+    def __init__(self, last_epoch: int) -> None:
+        self.memory: Memory | None = None
+        self.words = 0
+        self.epoch = 0
+        self._last_epoch = last_epoch
+
+    def next(self, device: Device, words: int) -> tuple[Memory, LaunchEpoch]:
+        """Return memory of at least `words` 64-bit words, and the epoch of the next launch."""
+        if self.memory is None or words > self.words or self.epoch == self._last_epoch:
+            capture = current_capture()
+            if capture is not None:
+                with suspended(capture):
+                    return self.next(device, words)
+            self.words = max(words, 2 * self.words, LEAST_TILE_WORDS)
+            self.memory = device.allocate(8 * self.words)
+            device.fill_zero(self.memory)
+            self.epoch = 0
+        self.epoch += 1
+        epoch = LaunchEpoch(self.epoch)
+        epoch.next = partial(self.next, device, words)
+        return self.memory, epoch
 
 
 class KernelCache:

@@ -219,7 +219,7 @@ class Capture:
         """
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code is not _RUN_CAPTURED:
-            if not _is_of_library(frame):
+            if not _is_library_frame(frame):
                 self.aborted = True
                 break
             frame = frame.f_back
@@ -255,7 +255,7 @@ def suspended(capture: Capture) -> Iterator[None]:
             state.capture = capture
 
 
-def _is_of_library(frame: FrameType) -> bool:
+def _is_library_frame(frame: FrameType) -> bool:
     """Return whether the code of a frame belongs to clarray or a library that clarray calls."""
     return frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES
 
@@ -263,7 +263,7 @@ def _is_of_library(frame: FrameType) -> bool:
 def is_raised_by_library(error: BaseException) -> bool:
     """Return whether clarray or a library that it calls has raised an error, and no signal handler or finalizer."""
     traceback = error.__traceback__
-    while traceback is not None and _is_of_library(traceback.tb_frame):
+    while traceback is not None and _is_library_frame(traceback.tb_frame):
         traceback = traceback.tb_next
     return traceback is None
 

@@ -299,12 +299,12 @@ def _discover() -> list[Device]:
 
 
 def _rank(opened: list[Device]) -> None:
-    """Sort the devices of each backend by their rank, at the places that they have in the list."""
+    """Sort the devices of each backend by their rank. Devices of other backends keep their indices."""
     for backend in BACKENDS:
-        places = [place for place, device in enumerate(opened) if find_backend(device.cl_device) is backend]
-        ranked = sorted([opened[place] for place in places], key=lambda device: backend.rank(device.cl_device))
-        for place, device in zip(places, ranked, strict=True):
-            opened[place] = device
+        indices = [index for index, device in enumerate(opened) if find_backend(device.cl_device) is backend]
+        ranked = sorted([opened[index] for index in indices], key=lambda device: backend.rank(device.cl_device))
+        for index, device in zip(indices, ranked, strict=True):
+            opened[index] = device
 
 
 def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:

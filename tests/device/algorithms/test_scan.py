@@ -17,7 +17,7 @@ import clarray
 from clarray._core.device_array import wrap
 from clarray._engine.algorithms.scan import launch_parallel
 from clarray._engine.algorithms.scan.launch import scan
-from clarray._engine.algorithms.scan.launch_parallel import tile_state_of
+from clarray._engine.algorithms.scan.launch_parallel import scan_tile_state
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.monoids import Monoid, fold_monoid
@@ -223,7 +223,7 @@ def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.Mo
         a = clarray.arange(1000) + 1
         for _ in range(3):
             clarray.cumsum(a + 0)
-        tile_state = tile_state_of(cache)
+        tile_state = scan_tile_state(cache)
         assert tile_state.epoch >= 3
         tile_state.epoch = 2**32 - 2  # the numbers of launches begin again
         for _ in range(3):

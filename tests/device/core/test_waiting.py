@@ -19,13 +19,13 @@ from .test_interrupts import STATEMENTS, Loop
 @pytest.mark.parametrize("made", [clarray.zeros, clarray.ones, clarray.empty, clarray.array], ids=lambda f: f.__name__)
 def test_waits_hold_the_lock(made: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A wait without it may begin while another thread launches, and would take the device for idle afterwards."""
-    device, finish, threads = current_device(), Device.finish, []
+    device, finish, violations = current_device(), Device.finish, []
 
     def checked_finish(self: Device) -> None:
         def acquire() -> None:
             if self.lock.acquire(False):
                 self.lock.release()
-                threads.append("the caller does not hold the lock")
+                violations.append("the caller does not hold the lock")
 
         thread = threading.Thread(target=acquire)
         thread.start()
@@ -39,4 +39,4 @@ def test_waits_hold_the_lock(made: Callable[..., Any], monkeypatch: pytest.Monke
         made((3, 2) if made is not clarray.array else np.ones(5))
         device.pending = True
         statement(clarray, loop.ours)
-        assert not threads, name
+        assert not violations, name

@@ -25,9 +25,8 @@ from clarray._engine.algorithms.scan.plan import (
 from clarray._engine.algorithms.scan.plan_lookback import MAX_BLOCK
 from clarray._engine.algorithms.scan.source import local_element_bytes, parallel_source, state_dtypes, state_words
 from clarray._engine.expr.node import Node, contiguous_leaf, index
-from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, TileState
 from clarray._engine.launch.operands import Operands, collect_operands
-from clarray._engine.launch.tile_state import TileState
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
 
@@ -114,7 +113,7 @@ def _launch_single_pass(
     operand_arguments = line_arguments(lines, operands, target)
     nbytes = operands.nbytes + target.size * target.dtype.itemsize
     words, region = tile_state_words(plan, lines.kept, partition.parts, state_words(monoid))
-    memory, epoch = tile_state_of(cache).next(cache.device, words)
+    memory, epoch = scan_tile_state(cache).next(cache.device, words)
     kernel = kernels["scan_lookback"]
     units, tiles = partition.units, partition.parts
     args = kernel.arguments(
@@ -164,7 +163,7 @@ def line_arguments(lines: Lines, operands: Operands, target: Node) -> dict[str, 
     return arguments
 
 
-def tile_state_of(cache: KernelCache) -> TileState:
+def scan_tile_state(cache: KernelCache) -> TileState:
     """Return the tile state of a device."""
     return cache.value_for("scan: tile state", TileState, _LAST_EPOCH)
 
@@ -202,7 +201,7 @@ def _run_self_test(cache: KernelCache) -> bool:
         return False
     result = np.empty(size, np.int64)
     head = np.empty(2, np.uint64)
-    tile_state = tile_state_of(cache)
+    tile_state = scan_tile_state(cache)
     assert target.memory is not None
     if tile_state.memory is None:  # the device has so few compute units that no line is split
         return False
@@ -212,4 +211,4 @@ def _run_self_test(cache: KernelCache) -> bool:
     return not gave_up and bool((result == np.arange(size).cumsum()).all())
 
 
-__all__ = ["line_arguments", "passes_self_test", "run_parallel", "tile_state_of"]
+__all__ = ["line_arguments", "passes_self_test", "run_parallel", "scan_tile_state"]

@@ -14,9 +14,8 @@ from clarray._engine.expr.view import Shape, broadcast_shapes
 from clarray._engine.fused.compact.plan import WORD, CompactOperands, CompactPlan, compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import compact_source, flag_ranks
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
-from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.launch.kernel_cache import KernelCache, TileState
 from clarray._engine.launch.operands import append_flat_inputs, append_inputs, collect_operands, stride_arguments
-from clarray._engine.launch.tile_state import TileState
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 

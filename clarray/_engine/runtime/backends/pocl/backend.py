@@ -88,7 +88,7 @@ class Pocl(Backend):
         return self.owns(device) and device.name.startswith(_IN_LINE)
 
     def _has_pool(self, device: cl.Device) -> bool:
-        return self.owns(device) and device.name.startswith(_POOL) and not device.name.startswith(_IN_LINE)
+        return self.owns(device) and device.name.startswith(_POOL) and not self.survives_fork(device)
 
     def leave_files(self) -> None:
         scratch_folder.leave_to_later_process()
