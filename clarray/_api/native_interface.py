@@ -17,6 +17,7 @@ from clarray._core.conversion import scalar
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import computed_number
 from clarray._core.fallback import by_numpy
+from clarray._core.host_fallback import ERRORS_FOR_NUMPY
 from clarray._core.operands import STRONG, operand_from_host
 from clarray._core.own_frames import hide_own_frames
 from clarray._core.views import Views, prune_views
@@ -30,7 +31,6 @@ from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce.launch_program import plan_reduction
 from clarray._engine.launch import host_tier
 from clarray._engine.launch.capture import capture_call
-from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.transforms import Transform
@@ -111,7 +111,7 @@ class NativeInterface(NamedTuple):
     operand_from_host: Function = operand_from_host
     by_numpy: Function = by_numpy
     hide_own_frames: Function = hide_own_frames
-    host_only_error: type = HostOnly
+    host_only_error: tuple[type, ...] = ERRORS_FOR_NUMPY
     short_calls: Any = short_calls
 
     # NumPy

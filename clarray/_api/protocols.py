@@ -15,7 +15,7 @@ from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray, hold_for
 from clarray._core.fallback import by_numpy, run_on_host
 from clarray._core.host_data import SMALL
-from clarray._core.host_fallback import without_host_fallback
+from clarray._core.host_fallback import ERRORS_FOR_NUMPY, without_host_fallback
 from clarray._core.operands import OperandProtocol, first_device_array, on_device, operand_protocol, refuse_subclass
 from clarray._core.small_operands import window
 from clarray._core.ufunc_keywords import check_keywords
@@ -35,10 +35,10 @@ _OWN = {DeviceArray, int, float, bool, complex}
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Implement ``__array_ufunc__`` for all methods of a ufunc. NumPy computes dtypes that no device supports."""
+    """Implement ``__array_ufunc__`` for all methods of a ufunc. NumPy computes what no device can."""
     try:
         return device_ufunc(ufunc, method, inputs, kwargs)
-    except HostOnly:
+    except ERRORS_FOR_NUMPY:
         pass
     name = _public_name(ufunc)
     return by_numpy(getattr(ufunc, method), inputs, kwargs, name if method == "__call__" else f"{name}.{method}")

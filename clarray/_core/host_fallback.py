@@ -1,9 +1,10 @@
-"""Public functions that NumPy computes for operands of a dtype that no device supports: text, dates, objects, records.
+"""Public functions that NumPy computes if the device cannot.
 
     clarray.sort(words)  ->  clarray's sort  --raises HostOnly-->  numpy.sort, on the host
 
-Each public function with a counterpart in NumPy is replaced in its module. So clarray's functions need no code for
-these dtypes, and only raise `HostOnly`.
+`HostOnly` is raised for operands of a dtype that no device supports: text, dates, objects, records. And
+`CompilationLimitError` is raised for a kernel that the device's compiler cannot compile. Each public function with a
+counterpart in NumPy is replaced in its module. So clarray's functions need no code for these cases.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from clarray._core.fallback import by_numpy
 from clarray._core.own_frames import add_boundaries, hide_own_frames
 from clarray._core.public_names import publish, publish_class
 from clarray._engine.ops.dtypes import HostOnly
+from clarray._engine.runtime import CompilationLimitError
 from clarray._engine.speedups import native
 
 __all__ = [
+    "ERRORS_FOR_NUMPY",
     "ClassWithHostFallback",
     "method_with_host_fallback",
     "add_host_fallbacks",
@@ -30,13 +33,15 @@ __all__ = [
     "without_host_fallback",
 ]
 
+ERRORS_FOR_NUMPY = (HostOnly, CompilationLimitError)
+
 
 def _call(ours: Callable[..., Any], theirs: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call clarray's function, or NumPy's if it raises `HostOnly`."""
+    """Call clarray's function, or NumPy's if it raises one of `ERRORS_FOR_NUMPY`."""
     try:
         try:
             return ours(*args, **kwargs)
-        except HostOnly:
+        except ERRORS_FOR_NUMPY:
             pass  # an error of by_numpy must not show this one as its context
         return by_numpy(theirs, args, kwargs)
     except Exception as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClosedLock",
+    "CompilationLimitError",
     "DeviceLostError",
     "reset_failed_message",
     "different_devices_error",
@@ -40,6 +41,13 @@ class DeviceLostError(RuntimeError):
     ...     clarray.reset()  # and make the arrays again
     >>> total
     6
+    """
+
+
+class CompilationLimitError(RuntimeError):
+    """Report that the device's compiler fails for a kernel, or needs too long. NumPy computes such a call on the host.
+
+    Only a kernel of an expression that is evaluated later, and one of the user's own, raises it.
     """
 
 

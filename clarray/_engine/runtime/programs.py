@@ -2,7 +2,7 @@
 
     source -> Program -> Kernel -> launch
                 |
-                +-- per queue: disk cache, else the other queue's binary, else the compiler
+                +-- per queue: disk cache, else the other queue's binary, else the compiler (see `compile_limit`)
 
 PoCL compiles the work-group function at the first launch, not at the build. So its binaries are saved when each kernel
 has been launched: later processes then compile nothing. Binaries of other runtimes are saved after the build.
@@ -33,7 +33,7 @@ from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quarantine import find_quarantine
 from clarray._engine.runtime.set_args_codegen import keep_generated_code_in_memory
 from clarray._engine.runtime.silence_build_output import silence_build_output
-from clarray._engine.threads import on_large_stack
+from clarray._engine.threads import import_whole, on_large_stack
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
@@ -104,7 +104,12 @@ class Program:
         self._active_builds: dict[str, _ActiveBuild] = {}  # by queue, so that only one thread builds a program
 
     def __repr__(self) -> str:
-        return f"<program of {', '.join(self._arg_types)} for {self._device}>"
+        return f"<program of {self.names} for {self._device}>"
+
+    @property
+    def names(self) -> str:
+        """The names of the kernels, for messages and profiles."""
+        return ", ".join(self._arg_types)
 
     def kernel(self, name: str) -> Kernel:
         """Return a kernel by its name. Its first launch compiles it."""
@@ -223,6 +228,7 @@ class Program:
             built = (
                 self._load(queue, in_background)
                 or self._from_other_queue(queue, in_background)
+                or self._from_child(queue, in_background)
                 or self._compile(queue, in_background)
             )
             program = self._built.setdefault(queue.name, built)
@@ -249,7 +255,7 @@ class Program:
         else:
             self._saved_bytes = len(binary)
             self._stored.add(queue.name)
-            profiling.record("load", ", ".join(self._arg_types), 0, time.perf_counter() - start)
+            profiling.record("load", self.names, 0, time.perf_counter() - start)
         return program
 
     def _from_other_queue(self, queue: Queue, in_background: bool) -> cl.Program | None:
@@ -260,6 +266,22 @@ class Program:
         with preflight.compiling(queue.device, gives_binary=True):
             binary = self._device.backend.program_binary(built, len(self._arg_types))
         return self._from_binary(binary, queue, in_background)
+
+    def _from_child(self, queue: Queue, in_background: bool) -> cl.Program | None:
+        """Load the program from the binary that a child process makes, if its compilation may never end."""
+        if not self._device.backend.may_never_compile(queue.device, self.source):
+            return None
+        limit = import_whole("clarray._engine.runtime.compile_limit")  # few processes need it
+        with contextlib.nullcontext() if in_background else compiling(self.names):
+            request = {
+                "device": self._device.identity,
+                "queue": queue.name,
+                "source": self.source,
+                "arg_types": self._arg_types,
+                "options": self._options,
+            }
+            limit.compile_in_child(request, self._device.program_cache, self._key(queue))
+        return self._load(queue, in_background)
 
     def _from_binary(self, binary: bytes, queue: Queue, in_background: bool) -> cl.Program | None:
         device, backend = self._device, self._device.backend
@@ -281,7 +303,7 @@ class Program:
         device = self._device
         attribute = device.probed.function_attribute
         try:
-            with contextlib.nullcontext() if in_background else compiling(", ".join(self._arg_types)):
+            with contextlib.nullcontext() if in_background else compiling(self.names):
                 program = compile_source(
                     device.context, queue.device, self.source, attribute, in_background, self._options
                 )
@@ -289,7 +311,7 @@ class Program:
             if not in_background:  # only callers that hold the device's lock may check it
                 device.check_alive(error)
             raise
-        profiling.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
+        profiling.record("build", self.names, 0, time.perf_counter() - start)
         return program
 
 

@@ -151,6 +151,10 @@ class Backend:
         """Return the context in which the compiler can wait for its child processes."""
         return contextlib.nullcontext()
 
+    def may_never_compile(self, device: cl.Device, source: str) -> bool:
+        """Return whether a child process has to try the compilation of a source first, see `compile_limit`."""
+        return False
+
     def shorten_source(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
         """Return a source that compiles faster to the same program, with its options, or None."""
         return None

@@ -1,0 +1,215 @@
+"""The limit of a compiler's time, and what users see if it is exceeded."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.runtime import CompilationLimitError, Device, Program, compile_limit, profiling
+from clarray._engine.runtime.backends.pocl import backend as pocl
+from clarray._engine.runtime.cache import DiskCache
+
+SOURCE = "kernel void one(global int *x) { x[0] = 1; } /* %s */"
+MOST_SECONDS = 60.0  # for a child process on a busy machine
+
+
+@pytest.fixture(autouse=True)
+def suspicious(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no program be trusted, and give the test a disk cache and programs of its own."""
+    monkeypatch.setattr(type(device.backend), "may_never_compile", lambda *_: True)
+    monkeypatch.setattr(device, "program_cache", DiskCache(tmp_path / "programs"))
+    monkeypatch.setattr(compile_limit, "_failures", {})
+    monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))  # for the child process
+
+
+def program(device: Device, note: object) -> Program:
+    """Return a program that no other test has compiled."""
+    return Program(device, SOURCE % note, {"one": ("buffer",)})
+
+
+def launch(device: Device, note: object) -> int:
+    target = device.allocate(4)
+    program(device, note).kernel("one").launch((1,), (1,), [target.buffer])
+    out = np.zeros(1, np.int32)
+    device.read(target, 0, out)
+    return int(out[0])
+
+
+@pytest.fixture
+def child(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[int]]:
+    """Replace the child process by a script. The returned list gets an element for each start."""
+    starts: list[int] = []
+    popen = subprocess.Popen
+
+    def replace(code: str) -> list[int]:
+        def start(command: object, **options: object) -> object:
+            starts.append(1)
+            return popen([sys.executable, "-c", code], **options)  # type: ignore[call-overload]
+
+        monkeypatch.setattr(compile_limit.subprocess, "Popen", start)
+        return starts
+
+    return replace
+
+
+def test_the_child_compiles_and_this_process_loads(device: Device) -> None:
+    with profiling.profile() as profile:
+        assert launch(device, "child") == 1
+    assert any(record.kind == "load" for record in profile.records)
+    assert not profile.builds
+
+
+def test_a_program_with_an_error_gets_the_message_of_the_compiler(device: Device) -> None:
+    wrong = Program(device, "kernel void one(global int *x) { x[0] = nothing; }", {"one": ("buffer",)})
+    with pytest.raises(RuntimeError, match="nothing"):
+        wrong.kernel("one").launch((1,), (1,), [device.allocate(4).buffer])
+
+
+SLOW = "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 2))\nwhile True: pass"
+CRASHES = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
+FAILURES = [
+    pytest.param(SLOW, "needs more than 20 seconds", id="slow"),
+    pytest.param("import time; time.sleep(600)", "needs more than 20 seconds", id="sleeps"),
+    pytest.param(CRASHES, "has crashed by signal 11", id="crashes"),
+]
+
+
+@pytest.mark.parametrize(("code", "message"), FAILURES)
+def test_a_failure_is_noted(
+    device: Device, child: Callable[[str], list[int]], monkeypatch: pytest.MonkeyPatch, code: str, message: str
+) -> None:
+    monkeypatch.setattr(compile_limit, "_WALL_FACTOR", 0.1 if "sleep" in code else 10)
+    starts = child(code)
+    for _ in range(2):
+        with pytest.raises(
+            CompilationLimitError, match=f"compiler fails for one: .*{message}.*CLARRAY_COMPILE_SECONDS"
+        ):
+            launch(device, code)
+    assert len(starts) == 1
+    compile_limit._failures.clear()  # as another process
+    with pytest.raises(CompilationLimitError, match=message):
+        launch(device, code)
+    assert len(starts) == 1
+    monkeypatch.setenv(compile_limit.SETTING, "21")
+    with pytest.raises(CompilationLimitError):
+        launch(device, code)
+    assert len(starts) == 2
+
+
+def test_no_limit_is_no_child(
+    device: Device, child: Callable[[str], list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = child(SLOW)
+    monkeypatch.setenv(compile_limit.SETTING, "0")
+    assert launch(device, "no limit") == 1
+    assert not starts
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(1)", "import sys; sys.stdin.close(); raise SystemExit(1)"])
+def test_a_child_that_cannot_work_changes_nothing(device: Device, child: Callable[[str], list[int]], code: str) -> None:
+    starts = child(code)
+    assert launch(device, code) == 1
+    assert starts
+
+
+def test_no_process_can_be_started(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(compile_limit.subprocess, "Popen", refuse)
+    assert launch(device, "no process") == 1
+
+
+@pytest.mark.parametrize("setting", ["", "many", "-1", "5"])
+def test_the_setting(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    monkeypatch.setenv(compile_limit.SETTING, setting)
+    assert compile_limit.limit_seconds() == {"": 20.0, "many": 20.0, "-1": 0.0, "5": 5.0}[setting]
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
+def test_an_interrupt_ends_the_child(device: Device, child: Callable[[str], list[int]], tmp_path: Path) -> None:
+    number = tmp_path / "pid"
+    code = f"import os, time; open({str(number)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    child(code)
+
+    def interrupt() -> None:
+        while not (number.exists() and number.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        launch(device, "interrupt")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(number.read_text()), 0)
+
+
+@pytest.fixture
+def refused(
+    device: Device, child: Callable[[str], list[int]], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Refuse all programs with a word in their source, and forget those that are compiled."""
+
+    def is_refused(_: object, device: object, source: str) -> bool:
+        return any(word in source for word in request.param)
+
+    monkeypatch.setattr(type(device.backend), "may_never_compile", is_refused)
+    clarray.reset()
+    child(CRASHES)
+    yield
+    clarray.reset()
+
+
+@pytest.mark.parametrize("refused", [["void small_matrices", "void radix"]], indirect=True)
+def test_numpy_computes_in_place_of_the_kernel(refused: None) -> None:
+    stack = np.random.default_rng(0).standard_normal((3000, 4, 4))
+    numbers = np.random.default_rng(0).permutation(100_000)
+    x = clarray.array(numbers)
+    with profiling.profile() as profile:
+        np.testing.assert_array_equal(clarray.linalg.svdvals(clarray.array(stack)), np.linalg.svdvals(stack))
+        np.testing.assert_array_equal(x.argsort(), np.argsort(numbers))
+        x.sort()
+        np.testing.assert_array_equal(x, np.sort(numbers))
+    assert profile.host_calls == 3
+
+
+@pytest.mark.parametrize("refused", [["void elementwise"]], indirect=True)
+def test_an_expression_raises(refused: None) -> None:
+    x = clarray.arange(100_000, dtype=np.float32)
+    with pytest.raises(RuntimeError, match="CLARRAY_COMPILE_SECONDS"):
+        (x * 2 + 1).evaluate()
+
+
+class _Described:
+    """A device of a platform, as far as the backend looks at it."""
+
+    def __init__(self, version: str) -> None:
+        self.platform = self
+        self.version = version
+
+
+@pytest.mark.parametrize(
+    ("version", "length", "expected"),
+    [
+        ("OpenCL 3.0 PoCL 7.1  Linux, Release", 9000, True),
+        ("OpenCL 3.0 PoCL 10.0  Linux", 9000, True),
+        ("OpenCL 3.0 PoCL 7.1  Linux, Release", 8000, False),
+        ("OpenCL 3.0 PoCL 6.0  Linux, Release", 9000, False),
+        ("OpenCL 2.0 pocl 1.8", 9000, False),
+    ],
+)
+def test_which_sources_are_suspicious(
+    monkeypatch: pytest.MonkeyPatch, version: str, length: int, expected: bool
+) -> None:
+    monkeypatch.undo()  # of the fixture
+    assert pocl.Pocl().may_never_compile(_Described(version), " " * length) is expected  # type: ignore[arg-type]
