@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import platform
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from clarray._engine.runtime import current_device, host_cpu, programs
+from clarray._engine.runtime import current_device, environment, host_cpu, programs
 from clarray._engine.runtime.backends.pocl import binary_format, cpu_name, header, linker_flags, program_files
+from clarray._engine.runtime.backends.pocl.backend import Pocl
 from clarray._engine.runtime.backends.pocl.cpu_name import is_patchable, library_cpu
 from clarray._engine.runtime.programs import compile_source
+
+
+class SettingsOnly(Pocl):
+    """The backend, without the folder that `settings` makes."""
+
+    def settings(self, has_driver: Callable[[str], bool]) -> dict[str, str]:
+        return {}
+
+    def end_discovery(self) -> None:
+        pass
+
 
 linux_x86 = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform")
 
@@ -199,3 +213,18 @@ def test_a_kernel_calls_the_c_library_without_a_reference_to_it(pocls: Any) -> N
     binary = pocls.backend.program_binary(next(iter(program._built.values())), 1)
     assert b"memcpy" in binary
     assert b"libc.so" not in binary
+
+
+@pytest.mark.parametrize(("driver", "users", "expected"), [(True, None, "0"), (True, "1", "1"), (False, None, None)])
+def test_what_the_compiler_reads_stays_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, driver: bool, users: str | None, expected: str | None
+) -> None:
+    name = "POCL_PREGION_VALUE_REMAT"
+    monkeypatch.setenv(name, users or "")  # restored after the test
+    if users is None:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(environment, "_has_driver", lambda word: driver and word == "pocl")
+    monkeypatch.setattr(environment, "BACKENDS", (SettingsOnly(),))
+    with environment.prepared_environment():
+        assert os.environ.get(name) == expected
+    assert os.environ.get(name) == expected

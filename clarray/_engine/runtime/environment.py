@@ -1,7 +1,8 @@
 """Set environment variables for the first query of OpenCL's platforms.
 
 The variables are the settings of backends, and OCL_ICD_VENDORS, with which the loader finds Intel's runtime if pip has
-installed it without a system file. Variables that the user has set stay. All others are restored after the query.
+installed it without a system file. Variables that the user has set stay. All others are restored after the query,
+except those that a compiler reads later.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def prepared_environment() -> Iterator[None]:
     changes = {name: value for name, value in intel.items() if name not in os.environ}
     for backend in BACKENDS:
         changes.update(backend.settings(_has_driver))
+        lasting = backend.compiler_settings(_has_driver)
+        os.environ.update({name: value for name, value in lasting.items() if name not in os.environ})
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:

@@ -99,6 +99,10 @@ class Backend:
         """Return the environment variables to set for the first query of OpenCL."""
         return {}
 
+    def compiler_settings(self, has_driver: Callable[[str], bool]) -> dict[str, str]:
+        """Return the environment variables to set for good, since the compiler reads them."""
+        return {}
+
     def end_discovery(self) -> None:
         """Handle the end of the first query."""
 

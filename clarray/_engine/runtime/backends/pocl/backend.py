@@ -23,7 +23,7 @@ from clarray._engine.runtime.backends.pocl import (
     program_files,
     scratch_folder,
 )
-from clarray._engine.runtime.backends.pocl.settings import settings
+from clarray._engine.runtime.backends.pocl.settings import compiler_settings, settings
 from clarray._engine.runtime.host_memory import MemoryNeed, need_in_mib
 
 # How the names of PoCL's two CPU devices begin, before and since version 4.
@@ -66,6 +66,9 @@ class Pocl(Backend):
 
     def settings(self, has_driver: Callable[[str], bool]) -> dict[str, str]:
         return settings(has_driver)
+
+    def compiler_settings(self, has_driver: Callable[[str], bool]) -> dict[str, str]:
+        return compiler_settings(has_driver)
 
     def end_discovery(self) -> None:
         scratch_folder.remove_if_unused()

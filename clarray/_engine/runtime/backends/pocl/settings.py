@@ -4,6 +4,8 @@ POCL_DEVICES makes PoCL list the device that runs in the calling thread and the 
 later call them `cpu-minimal` and `cpu`, and take the older names too.
 POCL_KERNEL_CACHE is off, since PoCL's cache detects neither damaged files nor another CPU, and clarray's does.
 POCL_CACHE_DIR is the scratch folder of this process, unless PoCL keeps a cache and can write to its folder.
+POCL_PREGION_VALUE_REMAT is off, because of wrong code: since version 5, PoCL computes a work-item's value again after a
+barrier instead of storing it, also if it has read the value from an array that changes in between (PoCL 7.1).
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ def settings(has_driver: Callable[[str], bool]) -> dict[str, str]:
     defaults = {"POCL_DEVICES": "basic pthread", "POCL_KERNEL_CACHE": "0"}
     changes = {name: value for name, value in defaults.items() if name not in os.environ}
     return changes | _folder(changes)
+
+
+def compiler_settings(has_driver: Callable[[str], bool]) -> dict[str, str]:
+    """Return the variables to set for good. PoCL 3.0, the version of the wheel, does not read them."""
+    return {"POCL_PREGION_VALUE_REMAT": "0"} if has_driver("pocl") else {}
 
 
 def _folder(changes: dict[str, str]) -> dict[str, str]:
