@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--exhaustive", action="store_true", help="run whole tables of pairs too, a kernel for each")
+    parser.addoption("--sample", type=int, default=1, metavar="N", help="run one test of N, the same ones each time")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -107,16 +109,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` reads the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the smoke set. Leave out exhaustive tests, unless asked: other tests cover pairs that stand for all."""
+    """Mark the smoke set. Deselect exhaustive tests, unless requested, and the tests that `--sample` leaves out."""
     for item in items:
         if item.nodeid in SMOKE or item.nodeid.startswith(SMOKE_STARTS):
             item.add_marker("smoke")
-    if config.getoption("--exhaustive"):
-        return
-    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    exhaustive, step = config.getoption("--exhaustive"), config.getoption("--sample")
+    left_out = [
+        item
+        for item in items
+        if (item.get_closest_marker("exhaustive") and not exhaustive) or not is_sampled(item.nodeid, step)
+    ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+        deselected = set(left_out)
+        items[:] = [item for item in items if item not in deselected]
+
+
+def is_sampled(nodeid: str, step: int) -> bool:
+    """Return whether a test is in the sample of one test in `step`. The hash of its id decides."""
+    return zlib.crc32(nodeid.encode(errors="backslashreplace")) % max(step, 1) == 0
 
 
 def pytest_collection_finish() -> None:
