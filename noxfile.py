@@ -156,3 +156,12 @@ def suites(session: nox.Session) -> None:
     """Other projects' tests with clarray's arrays: `-- scipy -n 2`."""
     install(session, "pocl,suites")
     session.run("python", "tests/suites/run.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def runtimes(session: nox.Session) -> None:
+    """Tests on the OpenCL runtimes of Debian 12, 13 and sid, as root: `-- trixie --rows pocl,rusticl --sample 20`.
+
+    On demand or nightly. `--write` writes the table of the page Install. The chroots need some 4 GB each.
+    """
+    session.run("python3", "-m", "tests.runtimes", *session.posargs, external=True)
