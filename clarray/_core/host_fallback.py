@@ -3,7 +3,7 @@
     clarray.sort(words)  ->  clarray's sort  --raises HostOnly-->  numpy.sort, on the host
 
 `HostOnly` is raised for operands of a dtype that no device supports: text, dates, objects, records. And
-`CompilationLimitError` is raised for a kernel that the device's compiler cannot compile. Each public function with a
+`CompilationError` is raised for a kernel that the device's compiler cannot compile. Each public function with a
 counterpart in NumPy is replaced in its module. So clarray's functions need no code for these cases.
 """
 
@@ -21,7 +21,7 @@ from clarray._core.fallback import by_numpy
 from clarray._core.own_frames import add_boundaries, hide_own_frames
 from clarray._core.public_names import publish, publish_class
 from clarray._engine.ops.dtypes import HostOnly
-from clarray._engine.runtime import CompilationLimitError
+from clarray._engine.runtime import CompilationError
 from clarray._engine.speedups import native
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "without_host_fallback",
 ]
 
-ERRORS_FOR_NUMPY = (HostOnly, CompilationLimitError)
+ERRORS_FOR_NUMPY = (HostOnly, CompilationError)
 
 
 def _call(ours: Callable[..., Any], theirs: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from clarray._engine.runtime.discovery import (
     set_device,
     use_device,
 )
-from clarray._engine.runtime.errors import CompilationLimitError, DeviceLostError, different_devices_error
+from clarray._engine.runtime.errors import CompilationError, DeviceLostError, different_devices_error
 from clarray._engine.runtime.launch import Kernel
 from clarray._engine.runtime.memory import Memory
 from clarray._engine.runtime.pool import MemoryInfo
@@ -28,7 +28,7 @@ __all__ = [
     "Capabilities",
     "BackgroundCompilation",
     "Device",
-    "CompilationLimitError",
+    "CompilationError",
     "DeviceLostError",
     "Kernel",
     "KernelStep",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClosedLock",
-    "CompilationLimitError",
+    "CompilationError",
     "DeviceLostError",
     "reset_failed_message",
     "different_devices_error",
@@ -44,10 +44,10 @@ class DeviceLostError(RuntimeError):
     """
 
 
-class CompilationLimitError(RuntimeError):
-    """Report that the device's compiler fails for a kernel, or needs too long. NumPy computes such a call on the host.
+class CompilationError(RuntimeError):
+    """Report that the device's compiler crashes or needs too long. NumPy computes a public function that raises this.
 
-    Only a kernel of an expression that is evaluated later, and one of the user's own, raises it.
+    So only a kernel of an expression that is evaluated later, and one of the user's own, shows it to the user.
     """
 
 

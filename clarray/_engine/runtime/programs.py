@@ -2,7 +2,7 @@
 
     source -> Program -> Kernel -> launch
                 |
-                +-- per queue: disk cache, else the other queue's binary, else the compiler (see `compile_limit`)
+                +-- per queue: disk cache, else the other queue's binary, else the compiler (or `compiler_process`)
 
 PoCL compiles the work-group function at the first launch, not at the build. So its binaries are saved when each kernel
 has been launched: later processes then compile nothing. Binaries of other runtimes are saved after the build.
@@ -268,20 +268,23 @@ class Program:
         return self._from_binary(binary, queue, in_background)
 
     def _from_child(self, queue: Queue, in_background: bool) -> cl.Program | None:
-        """Load the program from the binary that a child process makes, if its compilation may never end."""
-        if not self._device.backend.may_never_compile(queue.device, self.source):
+        """Load the program from the binary that a child process makes, if the compiler is not trusted."""
+        device, key = self._device, self._key(queue)
+        if not device.backend.compiles_in_child(queue.device):
             return None
-        limit = import_whole("clarray._engine.runtime.compile_limit")  # few processes need it
+        process = import_whole("clarray._engine.runtime.compiler_process")  # which most backends do not need
+        request = {
+            "device": device.identity,
+            "queue": queue.name,
+            "source": self.source,
+            "arg_types": self._arg_types,
+            "options": self._options,
+        }
+        start = time.perf_counter()
         with contextlib.nullcontext() if in_background else compiling(self.names):
-            request = {
-                "device": self._device.identity,
-                "queue": queue.name,
-                "source": self.source,
-                "arg_types": self._arg_types,
-                "options": self._options,
-            }
-            limit.compile_in_child(request, self._device.program_cache, self._key(queue))
-        return self._load(queue, in_background)
+            process.compile_in_child(request, device.program_cache, key)
+        profiling.record("build", self.names, 0, time.perf_counter() - start)
+        return self._load(queue, in_background) if device.program_cache.has(key) else None
 
     def _from_binary(self, binary: bytes, queue: Queue, in_background: bool) -> cl.Program | None:
         device, backend = self._device, self._device.backend

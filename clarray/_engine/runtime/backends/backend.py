@@ -155,8 +155,8 @@ class Backend:
         """Return the context in which the compiler can wait for its child processes."""
         return contextlib.nullcontext()
 
-    def may_never_compile(self, device: cl.Device, source: str) -> bool:
-        """Return whether a child process has to try the compilation of a source first, see `compile_limit`."""
+    def compiles_in_child(self, device: cl.Device) -> bool:
+        """Return whether a child process compiles programs, since the compiler may end its process or never finish."""
         return False
 
     def shorten_source(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
