@@ -408,7 +408,8 @@ HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x, const ${m.index_
 HELPER state_t combine(const state_t a, const state_t b) {
   const char b_first = ${m.precedes('b.v', 'a.v', 1)};
   const char a_first = ${m.precedes('a.v', 'b.v', 1)};
-  return b_first || (!a_first && b.i < a.i) ? b : a;
+  /* no && or ||: with branches here, LLVM 18 aborts for complex numbers */
+  return (b_first | (!a_first & (b.i < a.i))) ? b : a;
 }
 </%def>
 <%def name="extremum_index_finish(m, t)">
