@@ -44,7 +44,7 @@ from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Simplify, Transform
-from clarray._engine.runtime import Device, Memory, hold_at_fork
+from clarray._engine.runtime import CompilationError, Device, Memory, hold_at_fork
 from clarray._engine.speedups import accelerated
 
 __all__ = [
@@ -81,21 +81,39 @@ def evaluate(node: Node) -> Node:
     with device.lock:
         if node.memory is not None:
             return node
-        flags = node.flags
-        if flags & MASKED and isinstance(node, Selection):
-            _evaluate_selection(node)
-            return node
-        if node.op is CONST:
-            _write_constant(node, device)
-            return node
-        bounds = value_bounds(node) if node.op is INDEX else None
-        memory, strides, in_order = _compute(kernel_cache_of(device), node, flags)
-        become_memory(node, memory, strides, in_order)
-        if bounds is not None:
-            record_range(node, *bounds)
-        if flags & EAGER:
-            device.synchronize()
+        try:
+            _evaluate_whole(node, device)
+        except CompilationError:
+            if not _evaluate_operands(node):
+                raise
+            _evaluate_whole(node, device)
     return node
+
+
+def _evaluate_whole(node: Node, device: Device) -> None:
+    """Turn a pending node into a leaf, with as few launches as possible. The caller holds the device's lock."""
+    flags = node.flags
+    if flags & MASKED and isinstance(node, Selection):
+        _evaluate_selection(node)
+        return
+    if node.op is CONST:
+        _write_constant(node, device)
+        return
+    bounds = value_bounds(node) if node.op is INDEX else None
+    memory, strides, in_order = _compute(kernel_cache_of(device), node, flags)
+    become_memory(node, memory, strides, in_order)
+    if bounds is not None:
+        record_range(node, *bounds)
+    if flags & EAGER:
+        device.synchronize()
+
+
+def _evaluate_operands(node: Node) -> bool:
+    """Evaluate the pending operands of a node whose kernel cannot be compiled. Return whether there were any."""
+    pending = [arg for arg in node.args if arg.memory is None and arg.args]
+    for arg in pending:
+        evaluate(arg)
+    return bool(pending)
 
 
 hold_at_fork(graph_lock)
