@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._engine.expr.indexing import slice_indices
 from clarray._engine.expr.node import CONST
 from clarray._engine.expr.view import Shape, broadcast_shapes
 
@@ -202,7 +203,7 @@ class Key:
         for item in self.items:
             kind = type(item)
             if kind is slice:
-                extents.append(len(range(*item.indices(self.shape[axis]))))
+                extents.append(len(range(*slice_indices(item, self.shape[axis]))))
             elif item is None:
                 extents.append(1)
                 continue

@@ -25,6 +25,18 @@ def _as_index(item: Any) -> int:
     return number
 
 
+def slice_indices(key: slice, extent: int) -> tuple[int, int, int]:
+    """Return ``key.indices(extent)``, or raise the error that a sequence raises: Python 3.15 has two messages."""
+    try:
+        return key.indices(extent)
+    except TypeError:
+        try:
+            operator.getitem((), key)
+        except TypeError as error:
+            raise error from None
+        raise
+
+
 def index(view: View, key: Any) -> View:
     """Return ``view[key]`` for a key of integers, slices, Ellipsis and newaxis.
 
@@ -47,7 +59,7 @@ def index(view: View, key: Any) -> View:
             continue
         extent, stride = shape[axis], strides[axis]
         if type(item) is slice:
-            start, stop, step = item.indices(extent)
+            start, stop, step = slice_indices(item, extent)
             count = len(range(start, stop, step))
             if count:  # an empty slice keeps its offset, so that no offset leaves the memory
                 offset += start * stride
@@ -91,7 +103,7 @@ def index_plainly(shape: Shape, strides: Shape, offset: int, key: Any) -> tuple[
         stride = strides[axis]
         kind = type(item)
         if kind is slice:
-            start, stop, step = item.indices(extent)
+            start, stop, step = slice_indices(item, extent)
             count = stop - start if step == 1 else len(range(start, stop, step))
             if count > 0:
                 offset += start * stride

@@ -12,6 +12,7 @@ import marshal
 import posixpath
 import re
 from functools import cache
+from importlib.machinery import ModuleSpec
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -97,11 +98,25 @@ class _Templates:
         if not isinstance(source, str) or not isinstance(code, CodeType) or code.co_filename != _module_name(name):
             return None
         module: Any = ModuleType(_module_name(name))
+        loader: Any = _SourceLoader(source)
+        module.__loader__ = loader
+        module.__spec__ = ModuleSpec(module.__name__, loader)
         exec(code, module.__dict__)
         loaded: Template = _mako_template_module().ModuleTemplate(
             module, module_source=source, template_source=text, lookup=self
         )
         return loaded
+
+
+class _SourceLoader:
+    """The loader of a stored template's module: tracebacks ask it for the source, and Python 3.15 warns without one."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def get_source(self, fullname: str) -> str:
+        """Return the source of the module."""
+        return self._source
 
 
 def _module_name(name: str) -> str:

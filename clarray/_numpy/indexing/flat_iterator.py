@@ -16,6 +16,7 @@ from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import OutOfBounds
 from clarray._engine.expr import node as nodes
+from clarray._engine.expr.indexing import slice_indices
 from clarray._numpy.indexing import gathering, index_arrays
 
 __all__ = ["flatiter"]
@@ -120,7 +121,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             return array[self._multi_index(key)]
         view = view_of(array)
         if type(key) is slice:
-            start, stop, step = key.indices(view.size)
+            start, stop, step = slice_indices(key, view.size)
             flat_indices, mode = nodes.index((len(range(start, stop, step)),), (step,), _INT64, start), "known"
         else:
             flat_indices, mode = as_array(key, array.device)._node, "raise"
@@ -150,7 +151,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             return
         values = gathering.flat_values(array, value)
         if type(key) is slice or key is Ellipsis:
-            start, stop, step = (slice(None) if key is Ellipsis else key).indices(array.size)
+            start, stop, step = slice_indices(slice(None) if key is Ellipsis else key, array.size)
             count = len(range(start, stop, step))
             if count and values.size:
                 gathering.put_range(array, start, step, count, values)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
 import marshal
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +141,9 @@ def test_an_error_names_the_line_of_a_stored_template(monkeypatch: pytest.Monkey
         with pytest.raises(RuntimeError, match="template 'broken' failed") as error:
             render.render("broken", given=1)
         messages.append(str(error.value))
+        linecache.clearcache()
+        lines = [frame.line for frame in traceback.TracebackException.from_exception(error.value.__cause__).stack]
+        assert any("given.missing" in line for line in lines)  # of the module's source, which its loader gives
         assert "line 2" in messages[-1]
         assert "${given.missing}" in messages[-1]
         assert "['given']" in messages[-1]
