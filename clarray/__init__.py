@@ -53,6 +53,7 @@ from clarray._engine.runtime import devices as devices
 from clarray._engine.runtime import set_device as set_device
 from clarray._engine.runtime.profiling import profile as profile
 from clarray._engine.threads import import_whole as _import_whole
+from clarray._engine.threads import require_gil as _require_gil
 from clarray._engine.version import __version__ as __version__
 from clarray._numpy.creation.files import *  # noqa: F403
 from clarray._numpy.creation.sequences import *  # noqa: F403
@@ -72,6 +73,7 @@ from clarray._numpy.reduction.reductions import *  # noqa: F403
 from clarray._numpy.reduction.scans import *  # noqa: F403
 from clarray._numpy.sorting.sorting import *  # noqa: F403
 
+_require_gil()  # after pyopencl, whose import may have turned the GIL on
 _attach_small_calls(_sys.modules[__name__])
 _add_host_fallbacks(_sys.modules[__name__], _np, list(globals()))
 _attach_namespace(_sys.modules[__name__])

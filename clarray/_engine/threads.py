@@ -15,10 +15,26 @@ from typing import Any, TypeVar
 
 from clarray._engine.speedups import native
 
-__all__ = ["collector_off", "import_whole", "on_large_stack", "start", "without_collector"]
+__all__ = ["collector_off", "import_whole", "on_large_stack", "require_gil", "start", "without_collector"]
 
 Value = TypeVar("Value")
 _STACK_BYTES = 16 << 20  # of address space; untouched pages take no memory
+
+
+def require_gil() -> None:
+    """Check that the interpreter holds the GIL, which guards clarray's tables between threads.
+
+    Raises
+    ------
+    ImportError
+        A free-threaded Python runs without the GIL.
+    """
+    is_enabled: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
+    if not is_enabled():
+        raise ImportError(
+            "clarray needs the global interpreter lock (GIL), and this free-threaded Python runs without it: "
+            "start Python with `-X gil=1` or with PYTHON_GIL=1"
+        )
 
 
 def start(thread: threading.Thread) -> None:

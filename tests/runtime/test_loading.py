@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import clarray
 from clarray._api import late_names
-from clarray._engine import threads
+from clarray._engine import speedups, threads
 from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import current_device
 
@@ -161,3 +162,20 @@ def test_an_import_interrupted_before_its_thread_starts(tmp_path: Path, monkeypa
     program.join(20)
     assert not program.is_alive()
     assert {"clarray_first", "clarray_second"} <= sys.modules.keys()
+
+
+def test_the_gil_is_needed() -> None:
+    """A free-threaded Python without the GIL is refused, with the option that helps."""
+    code = "import sys; sys._is_gil_enabled = lambda: {}; import clarray"
+    without, with_gil = (
+        subprocess.run([sys.executable, "-c", code.format(on)], capture_output=True, text=True) for on in (False, True)
+    )
+    assert without.returncode == 1
+    assert without.stderr.splitlines()[-1].startswith("ImportError: clarray needs the global interpreter lock (GIL)")
+    assert "-X gil=1" in without.stderr
+    assert with_gil.returncode == 0, with_gil.stderr
+
+
+def test_a_free_threaded_python_goes_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speedups, "sys", SimpleNamespace(version="3.14.0 free-threading build"))
+    assert "free-threaded" in speedups._why_absent(ImportError())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -34,6 +35,15 @@ def _is_stale(built: Path) -> bool:
 
 
 _NOT_BUILT = "not built: there was no C++ compiler when clarray was installed; small statements take longer"
+_FREE_THREADED = "not built: this Python is free-threaded, and the core needs the GIL; small statements take longer"
+
+
+def _why_absent(error: ImportError) -> str:
+    """Return why there is no core to import."""
+    if "free-threading build" in sys.version:
+        return _FREE_THREADED
+    built = any(Path(__file__).parent.glob("_speedups.*"))
+    return f"not in force, it does not load: {error}" if built else _NOT_BUILT
 
 
 def _load() -> tuple[Any, str]:
@@ -43,8 +53,7 @@ def _load() -> tuple[Any, str]:
     try:
         found = import_module("._speedups", __name__)
     except ImportError as error:
-        built = any(Path(__file__).parent.glob("_speedups.*"))
-        return None, f"not in force, it does not load: {error}" if built else _NOT_BUILT
+        return None, _why_absent(error)
     old = ""
     if found.INTERFACE != _INTERFACE:
         old = "is of another version and is not used: install again"
