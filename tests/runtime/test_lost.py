@@ -39,16 +39,21 @@ class DeadQueue:
 
 _SET_ARGUMENT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p)
 _ENQUEUE = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_uint32, *[ctypes.c_void_p] * 6)
+_FINISH = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
 @contextmanager
 def enqueue_is(function: Callable[..., None], code: int) -> Iterator[None]:
     """Have every launch call a function, which raises what the driver's code stands for; the compiled core's too."""
-    accept, refuse = _SET_ARGUMENT(lambda *arguments: 0), _ENQUEUE(lambda *arguments: code)
+    accept, refuse, stop = (
+        _SET_ARGUMENT(lambda *arguments: 0),
+        _ENQUEUE(lambda *arguments: code),
+        _FINISH(lambda queue: code),
+    )
     working = launch._enqueue
     launch._enqueue = function
     if native is not None:
-        native.lend(*[ctypes.cast(f, ctypes.c_void_p).value for f in (accept, refuse)], profiling.state)
+        native.lend(*[ctypes.cast(f, ctypes.c_void_p).value for f in (accept, refuse, stop)], profiling.state)
     try:
         yield
     finally:

@@ -111,7 +111,18 @@ class Device(Waiting):
     _probe_buffer: cl.Buffer  # written to check whether the device still works
 
     # Attributes that every launch reads are slots, so that the native implementation can read them.
-    __slots__ = ("lock", "pending", "called", "closed", "begun", "_dropped", "__dict__", "__weakref__")
+    __slots__ = (
+        "lock",
+        "pending",
+        "called",
+        "closed",
+        "begun",
+        "queued",
+        "main_handle",
+        "_dropped",
+        "__dict__",
+        "__weakref__",
+    )
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
     several: ClassVar[bool] = (
@@ -129,6 +140,7 @@ class Device(Waiting):
         self.pending: Any = False
         self.called = False
         self.queued = 0  # bytes in the queue
+        self.main_handle = 0  # the address of the main queue, once there is one
         self.begun = 0  # the number of launches and first calls, which an interrupted write compares
         self.inherited = self.lost = self.closed = False  # if inherited or lost, OpenCL is not called
         self.successor: Device | None = None
@@ -181,6 +193,7 @@ class Device(Waiting):
         }
         if "context" not in self.__dict__:
             self.__dict__.update(attributes)
+            self.main_handle = self.main.commands.int_ptr
             Device._opened += 1
             Device.several = Device._opened > 1
 
@@ -394,10 +407,14 @@ class Device(Waiting):
         if capture is not None:
             capture.waited()
         with self.lock:
-            if self.pending:
-                start = time.perf_counter()
+            if not self.pending:
+                return
+            if profiling.state.recorder is None:
                 self.finish()
-                profiling.record("synchronize", "wait", 0, time.perf_counter() - start)
+                return
+            start = time.perf_counter()
+            self.finish()
+            profiling.record("synchronize", "wait", 0, time.perf_counter() - start)
 
     # The end of a device ----------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from clarray._engine.runtime.interrupts import try_acquire
-from clarray._engine.speedups import native
+from clarray._engine.speedups import accelerated, native
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Block
@@ -39,6 +39,7 @@ class Waiting:
     _dropped: list[tuple[Block, Any]]
     _foreign: set[Block]
 
+    @accelerated
     def finish(self) -> None:
         """Wait for the main queue without a record in the profile. The caller holds the lock."""
         while self.pending:

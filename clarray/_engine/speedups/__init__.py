@@ -20,9 +20,9 @@ from typing import Any, TypeVar, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
+_OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel", "clFinish")
 
-_INTERFACE = 34  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 35  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -155,5 +155,5 @@ def lend_opencl(library: str, profiling: Any) -> None:
             loaded = ctypes.CDLL(library)
             addresses = [ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in _OPENCL]
         except (AttributeError, OSError):  # the library does not show what it has loaded itself
-            addresses = [0, 0]
+            addresses = [0] * len(_OPENCL)
         native.lend(*addresses, profiling)

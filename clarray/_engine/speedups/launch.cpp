@@ -17,11 +17,13 @@ PyObject* profiling_state = nullptr;
 
 namespace {
 
-// clSetKernelArg and clEnqueueNDRangeKernel, of the library that pyopencl has loaded.
+// clSetKernelArg, clEnqueueNDRangeKernel and clFinish, of the library that pyopencl has loaded.
 using SetArgument = int32_t (*)(void*, uint32_t, size_t, const void*);
 using Enqueue = int32_t (*)(void*, void*, uint32_t, const size_t*, const size_t*, const size_t*, uint32_t, const void*, void**);
+using Finish = int32_t (*)(void*);
 SetArgument set_argument = nullptr;
 Enqueue enqueue = nullptr;
+Finish finish_commands = nullptr;
 
 void* pointer_of(PyObject* handle) { return PyLong_AsVoidPtr(handle); }
 
@@ -120,6 +122,28 @@ Outcome wait_for(PyObject* on) {
     Py_BEGIN_ALLOW_THREADS
     queue::wait();
     Py_END_ALLOW_THREADS
+    return Outcome::DONE;
+}
+
+Outcome finish_queue(PyObject* on) {
+    void* const queue = pointer_of(device.main_handle.of(on));
+    const bool is_plain = queue && finish_commands && can_launch(on) && !PyList_GET_SIZE(device.dropped.of(on));
+    const Ref mark = is_plain ? Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))) : Ref();
+    if (!mark) {
+        PyErr_Clear();
+        return Outcome::FALLBACK;
+    }
+    device.pending.set(on, mark.get());
+    int32_t status;
+    Py_BEGIN_ALLOW_THREADS
+    status = finish_commands(queue);
+    Py_END_ALLOW_THREADS
+    if (status) return Outcome::FALLBACK;  // Python waits again, and says what is wrong
+    if (device.pending.of(on) != mark.get()) return Outcome::FALLBACK;  // a call of the same thread has launched meanwhile
+    static PyObject* const zero = PyLong_FromLong(0);
+    device.pending.set(on, Py_False);
+    device.called.set(on, Py_False);
+    device.queued.set(on, zero);
     return Outcome::DONE;
 }
 
@@ -263,9 +287,10 @@ Ref allocate(Pool& pool, PyObject* on, long long nbytes) {
     return made;
 }
 
-void lend_opencl(unsigned long long argument_setter, unsigned long long enqueuer) {
+void lend_opencl(unsigned long long argument_setter, unsigned long long enqueuer, unsigned long long finisher) {
     set_argument = reinterpret_cast<SetArgument>(argument_setter);
     enqueue = reinterpret_cast<Enqueue>(enqueuer);
+    finish_commands = reinterpret_cast<Finish>(finisher);
 }
 
 }  // namespace clarray

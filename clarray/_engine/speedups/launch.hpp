@@ -27,7 +27,8 @@ struct CodeSlots {
     Slot address{"address"}, codes{"codes"}, places{"places"};
 };
 struct DeviceSlots {
-    Slot lock{"lock"}, pending{"pending"}, called{"called"}, closed{"closed"}, begun{"begun"}, dropped{"_dropped"};
+    Slot lock{"lock"}, pending{"pending"}, called{"called"}, closed{"closed"}, begun{"begun"}, dropped{"_dropped"},
+        queued{"queued"}, main_handle{"main_handle"};
 };
 struct RecorderSlots {
     Slot recorder{"recorder"}, capture{"capture"};
@@ -154,6 +155,8 @@ bool rests(PyObject* device);
 Outcome wait_for(PyObject* device);
 // The device's lock is held. Wait for either queue, until both are empty at the return; false after an error.
 bool finish(PyObject* device);
+// The device's lock is held. Wait for the device's own queue; FALLBACK where Python has to.
+Outcome finish_queue(PyObject* device);
 // The device's lock is held. Set every byte of a memory to zero; FAILED after an error. At once if the memory is the host's.
 Outcome fill_zero(PyObject* memory, PyObject* device);
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
@@ -170,6 +173,6 @@ Outcome give_back(PyObject* memory);
 // Have objects of a class that has been laid out be dropped by the core, where it knows all that they hold.
 void drop_quickly(PyTypeObject* kind);
 
-void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
+void lend_opencl(unsigned long long set_argument, unsigned long long enqueue, unsigned long long finish);
 
 }  // namespace clarray

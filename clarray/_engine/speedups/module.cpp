@@ -10,7 +10,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 34;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 35;  // with the Python modules: __init__.py beside this file has the same number
 
 // claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
 // modules; another copy, of an import that was repeated, goes without.
@@ -173,6 +173,14 @@ PyObject* allocated(PyObject* self, PyObject* const* args, size_t flags, PyObjec
     });
 }
 
+// Device.finish()
+PyObject* finished(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    const bool plain = PyVectorcall_NARGS(flags) == 1 && !names && PyObject_TypeCheck(args[0], reinterpret_cast<PyTypeObject*>(python.device));
+    if (!plain || device.called.of(args[0]) == Py_True) return call_reference(self, args, flags, names);
+    if (device.pending.of(args[0]) == Py_False) Py_RETURN_NONE;
+    return finish_queue(args[0]) == Outcome::DONE ? Py_NewRef(Py_None) : call_reference(self, args, flags, names);
+}
+
 // give_back(memory): what most memories are dropped by; `__del__`, so that nothing is missing of the object.
 PyObject* given_back(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const bool plain = PyVectorcall_NARGS(flags) == 1 && !names && Py_TYPE(args[0]) == memory_type;
@@ -192,6 +200,7 @@ constexpr struct {
     {"computed_number", computed},
     {"evaluate", evaluate},
     {"evaluate_if_eager", settled},
+    {"finish", finished},
     {"getitem", getitem},
     {"give_back", given_back},
     {"host_copy", copied_from_host},
@@ -221,13 +230,14 @@ PyObject* native_function(PyObject*, PyObject* function) {
     return PyErr_Format(PyExc_ValueError, "%s has no native implementation", text);
 }
 
-// lend(set_argument, enqueue, state): addresses of OpenCL's functions, and where a profile says that it records.
+// lend(set_argument, enqueue, finish, state): addresses of OpenCL's functions, and where a profile says that it records.
 PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    if (count != 3) return PyErr_Format(PyExc_TypeError, "lend() takes two addresses and the state of profiles");
-    const unsigned long long setter = PyLong_AsUnsignedLongLong(args[0]), enqueuer = PyLong_AsUnsignedLongLong(args[1]);
-    if (PyErr_Occurred() || !find_slots(reinterpret_cast<PyObject*>(Py_TYPE(args[2])), recorder)) return nullptr;
-    Py_XSETREF(profiling_state, Py_NewRef(args[2]));
-    lend_opencl(setter, enqueuer);
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "lend() takes three addresses and the state of profiles");
+    const unsigned long long setter = PyLong_AsUnsignedLongLong(args[0]), enqueuer = PyLong_AsUnsignedLongLong(args[1]),
+                             finisher = PyLong_AsUnsignedLongLong(args[2]);
+    if (PyErr_Occurred() || !find_slots(reinterpret_cast<PyObject*>(Py_TYPE(args[3])), recorder)) return nullptr;
+    Py_XSETREF(profiling_state, Py_NewRef(args[3]));
+    lend_opencl(setter, enqueuer, finisher);
     Py_RETURN_NONE;
 }
 
