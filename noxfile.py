@@ -89,6 +89,20 @@ def native(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-q", *(session.posargs or CORE_TESTS))
 
 
+PYTHONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
+
+
+@nox.session(python=PYTHONS)
+def pythons(session: nox.Session) -> None:
+    """Build the compiled core and run the smoke set, with each Python that is installed; `pythons-3.15` takes one.
+
+    With the newest NumPy, and without the libraries of the extra `test`, which come later for a new Python.
+    """
+    session.install("-e", ".[pocl]", "pytest>=8.2", "pytest-xdist>=3.5", "hypothesis>=6.100", "scipy")
+    session.run(*_ASK)
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "-m", "smoke", *session.posargs)
+
+
 @nox.session
 def sanitizers(session: nox.Session) -> None:
     """The tests of the compiled core under GCC's address and undefined-behaviour sanitizers, in a copy of the checkout.
