@@ -490,12 +490,10 @@ def test_an_interrupt_at_each_point_of_a_silent_build(where: str) -> None:
         with silence_build_output.silence_build_output():
             os.write(2, b"1 warning generated.\n")
 
-    for _ in range(
-        2
-    ):  # Python 3.14 traces the instructions of a function from its second call on, after an interrupt too
-        points.interrupted(-1, work)
-    assert points.seen
-    for due in range(1, points.seen + 1):
+    # From Python 3.14 on the instructions of a function are traced from its second call on, after an interrupt too.
+    counts = [points.interrupted(-1, work) or points.seen for _ in range(2)]
+    assert counts[-1]
+    for due in range(1, counts[-1] + 1):
         assert points.interrupted(due, work) or points.interrupted(due, work)
         assert (os.fstat(2), silence_build_output._builds, silence_build_output._captured) == (before, set(), None), due
         assert warnings.filters == heeded, due
