@@ -9,15 +9,19 @@ namespace {
 long blocks = 0;  // that have begun and not ended, in all threads
 bool was_on = false;
 
-PyObject* enter(PyObject*, PyObject*) {
+PyObject* enter(PyObject* self, PyObject*) {
+    const Entering entering(self);
     if (blocks++ == 0) was_on = PyGC_Disable();
+    entering.note();
     Py_RETURN_NONE;
 }
 
-PyObject* leave(PyObject*, PyObject*) {
+bool leave(PyObject*) {
     if (--blocks == 0 && was_on) PyGC_Enable();
-    Py_RETURN_NONE;
+    return true;
 }
+
+PyObject* exit(PyObject* self, PyObject*) { return leave(self) ? Py_NewRef(Py_None) : nullptr; }
 
 void drop(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
@@ -27,7 +31,7 @@ void drop(PyObject* object) {
 
 PyMethodDef methods[] = {
     {"__enter__", enter, METH_NOARGS, "Turn the collector off."},
-    {"__exit__", leave, METH_VARARGS, "Turn it on again where no block is left and it was on."},
+    {"__exit__", exit, METH_VARARGS, "Turn it on again where no block is left and it was on."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -38,7 +42,7 @@ PyType_Spec spec = {"clarray._engine.speedups._speedups.Collector", sizeof(PyObj
 
 bool add_collector_type(PyObject* module) {
     Ref type = Ref::steal(PyType_FromSpec(&spec));
-    return type && PyModule_AddObjectRef(module, "Collector", type.get()) == 0;
+    return type && add_exit(reinterpret_cast<PyTypeObject*>(type.get()), leave) && PyModule_AddObjectRef(module, "Collector", type.get()) == 0;
 }
 
 }  // namespace clarray

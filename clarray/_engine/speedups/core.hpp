@@ -264,6 +264,18 @@ PyObject* call_reference(PyObject* native, PyObject* const* arguments, size_t fl
 PyObject* hide_own_frames_of_error();  // null
 inline PyObject* hide_own_frames(PyObject* result) { return result ? result : hide_own_frames_of_error(); }
 
+// Give a class an `__exit__` that ends a block by `end`, which returns false after an error. Only for CPython 3.14: see exits.cpp.
+bool add_exit(PyTypeObject* type, bool (*end)(PyObject*));
+// In `__enter__`: what the `with` has loaded as `__exit__`, which it keeps during the call. `note` that the block has begun.
+class Entering {
+public:
+    explicit Entering(PyObject* of);
+    void note() const;
+
+private:
+    PyObject* exit_ = nullptr;  // borrowed
+};
+
 bool add_operator_type(PyObject* module);
 bool add_host_fallback_type(PyObject* module);
 bool add_boundary_type(PyObject* module);

@@ -170,9 +170,13 @@ PyObject* acquire(PyObject* object, PyObject* args, PyObject* keywords) {
 
 PyObject* enter(PyObject* object, PyObject*) {
     Lock* self = reinterpret_cast<Lock*>(object);
+    const Entering entering(object);
     if (!take_at_once(self) && wait_for(self, FOREVER) != Outcome::DONE) return nullptr;
+    entering.note();
     Py_RETURN_TRUE;
 }
+
+bool leave(PyObject* object) { return let_go(reinterpret_cast<Lock*>(object)); }
 
 PyObject* release(PyObject* object, PyObject*) {
     return let_go(reinterpret_cast<Lock*>(object)) ? Py_NewRef(Py_None) : nullptr;
@@ -229,7 +233,7 @@ Held::~Held() {
 bool add_lock_type(PyObject* module) {
     watch_forks();
     lock_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&lock_spec));
-    return lock_type && PyModule_AddObjectRef(module, "Lock", reinterpret_cast<PyObject*>(lock_type)) == 0;
+    return lock_type && add_exit(lock_type, leave) && PyModule_AddObjectRef(module, "Lock", reinterpret_cast<PyObject*>(lock_type)) == 0;
 }
 
 }  // namespace clarray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import signal
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from clarray._engine.runtime import current_device
-from clarray._engine.speedups import reentrant_lock
+from clarray._engine.speedups import native, reentrant_lock
 
 from .test_threads import in_threads
 
@@ -160,3 +161,37 @@ def test_locks_come_and_go() -> None:
     del lock
     gc.collect()
     assert is_free(kept)
+
+
+@pytest.mark.skipif(native is None, reason="Python 3.14 leaves its own locks held")
+def test_an_interrupt_before_the_block_lets_it_go(lock: Any) -> None:
+    """Python 3.14 handles signals between `__enter__` and the block, without a call of `__exit__`."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def loop() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 2e-4)
+        while True:
+            with lock:
+                pass
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(300):
+            with pytest.raises(KeyboardInterrupt):
+                loop()
+            with pytest.raises(RuntimeError, match="un-acquired"):
+                lock.release()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_exit_is_a_method_of_the_class(lock: Any) -> None:
+    """As `contextlib.ExitStack` calls it."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(lock)
+        assert lock.acquire()
+        assert lock.__exit__(None, None, None) is None
+    with pytest.raises(RuntimeError, match="un-acquired"):
+        lock.release()
