@@ -10,7 +10,7 @@ typedef ${scalar}${L if chunked and L > 1 else ''} T;
 % for table in prime_tables:
 ${table}
 % endfor
-HELPER W times(const W a, const W b) { return (W)(fma(a.x, b.x, -(a.y * b.y)), fma(a.x, b.y, a.y * b.x)); }
+HELPER W times(const W a, const W b) { return (W)(MULTIPLY_ADD(a.x, b.x, -(a.y * b.y)), MULTIPLY_ADD(a.x, b.y, a.y * b.x)); }
 ## A power of the root that two tables hold; one of them alone has exact products.
 HELPER W root(__global const W *coarse, __global const W *fine, const int shift, const long k) {
   return times(coarse[k >> shift], fine[k & ((1L << shift) - 1)]);

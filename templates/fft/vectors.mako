@@ -141,7 +141,7 @@ ${f'*({at})' if one else f'vload{L}(0, {at})'}
 ## Value j times a root of unity.
 <%def name="turned(x, y)" filter="trim">
 const T v = re[j], x = (T)(${x}), y = (T)(${y});
-          re[j] = fma(v, x, -(im[j] * y)); im[j] = fma(v, y, im[j] * x);
+          re[j] = MULTIPLY_ADD(v, x, -(im[j] * y)); im[j] = MULTIPLY_ADD(v, y, im[j] * x);
 </%def>
 
 <%def name="store_lanes(r, s0)">
@@ -154,7 +154,7 @@ const T v = re[j], x = (T)(${x}), y = (T)(${y});
             const W w = root(tables + coarse, tables + fine, shift, positions[0] * power);
             __global const F *beside = (__global const F*)(tables + lane_roots + (even ? 0 : power * ${L}));
             const T br = ${vector('beside')}, bi = ${vector(f'beside + {L}')};
-            wr = fma(br, (T)(w.x), -(bi * w.y)); wi = fma(br, (T)(w.y), bi * w.x);
+            wr = MULTIPLY_ADD(br, (T)(w.x), -(bi * w.y)); wi = MULTIPLY_ADD(br, (T)(w.y), bi * w.x);
           } else {
             F lr[${L}], li[${L}];
             ${access.rolled()}

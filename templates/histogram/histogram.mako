@@ -60,7 +60,7 @@ HELPER uint within${a.k}(const ${a.lane} v, const uint n, __global const ${a.lan
 ## The position less a half is rounded to a whole number by adding one so large that no fraction remains: two
 ## additions in place of two conversions. What is far outside rounds to numbers that are no bins.
 HELPER uint bin${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last, const ${a.lane} scale, const ${a.lane} close, const ${a.lane} bias) {
-  const ${a.lane} t = fma(v, scale, bias), m = t + ${a.magic}, d = t - (m - ${a.magic});
+  const ${a.lane} t = MULTIPLY_ADD(v, scale, bias), m = t + ${a.magic}, d = t - (m - ${a.magic});
   const ${a.position_type} q = ${a.as_position('m')} - ${a.as_position(a.magic)};
   if (fabs(d) < ${a.half} - close && q < n) return (uint)q;
   return within${a.k}(v, n, e, first, last, scale);

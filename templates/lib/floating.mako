@@ -2,13 +2,7 @@
 ## Parts, neighbours and remainders of floating-point numbers.
 <%def name="muladd(t)">
 /* a b + c, fused where that is fast: for polynomials, whose last bits do not matter. PoCL never fuses mad. */
-HELPER ${t} ca_muladd_${t}(${t} a, ${t} b, ${t} c) {
-#ifdef __FMA__
-  return fma(a, b, c);
-#else
-  return mad(a, b, c);
-#endif
-}
+HELPER ${t} ca_muladd_${t}(${t} a, ${t} b, ${t} c) { return MULTIPLY_ADD(a, b, c); }
 </%def>
 <%def name="sign(t)">
 HELPER ${t} ca_sign_${t}(${t} x) {

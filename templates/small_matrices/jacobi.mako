@@ -24,8 +24,8 @@ HELPER void turn_columns(E *x, E *y, const E z, const E h) {
 /* For the difference d of what is on the diagonal, y's less x's; gives the tangent. */
 HELPER R rotation(const M turns, const R d, const E b, const R size, E *z, E *h) {
   const R ratio = d / (size + size), far = fabs(ratio);
-  const R t = copysign(1 / (far + sqrt(FMA(ratio, ratio, (R)(1)))), ratio);
-  const R c = 1 / sqrt(FMA(t, t, (R)(1))), s = t * c;
+  const R t = copysign(1 / (far + sqrt(MULTIPLY_ADD(ratio, ratio, (R)(1)))), ratio);
+  const R c = 1 / sqrt(MULTIPLY_ADD(t, t, (R)(1))), s = t * c;
   const E e = scaled(b, size);
   *z = chosen(turns, times(e, s), number((R)(0)));
   *h = chosen(turns, times(e, s / (1 + c)), number((R)(0)));

@@ -6,7 +6,6 @@
 typedef ${R} R;
 typedef ${M} M;
 typedef ${I} I;
-#define FMA ${multiply_add}
 ## Magnitudes as LAPACK compares them for the pivot of a column: a NaN is the least, but as the first element it is larger
 ## than zeros. So a column with zeros below a NaN is not singular. (w >= 0 would not do: NVIDIA's compiler takes it for true
 ## if w is an absolute value in float.)
@@ -21,19 +20,19 @@ HELPER E number(const R x) { E r; r.x = x; r.y = (R)(0); return r; }
 HELPER E conjugate(const E a) { E r; r.x = a.x; r.y = -a.y; return r; }
 HELPER E chosen(const M m, const E a, const E b) { E r; r.x = m ? a.x : b.x; r.y = m ? a.y : b.y; return r; }
 HELPER E product(const E a, const E b) {
-  E r; r.x = FMA(a.x, b.x, -(a.y * b.y)); r.y = FMA(a.x, b.y, a.y * b.x); return r;
+  E r; r.x = MULTIPLY_ADD(a.x, b.x, -(a.y * b.y)); r.y = MULTIPLY_ADD(a.x, b.y, a.y * b.x); return r;
 }
 /* c - a * b */
 HELPER E less_product(const E c, const E a, const E b) {
-  E r; r.x = FMA(a.y, b.y, FMA(-a.x, b.x, c.x)); r.y = FMA(-a.y, b.x, FMA(-a.x, b.y, c.y)); return r;
+  E r; r.x = MULTIPLY_ADD(a.y, b.y, MULTIPLY_ADD(-a.x, b.x, c.x)); r.y = MULTIPLY_ADD(-a.y, b.x, MULTIPLY_ADD(-a.x, b.y, c.y)); return r;
 }
 /* c + conj(a) * b */
 HELPER E plus_conjugate_product(const E c, const E a, const E b) {
-  E r; r.x = FMA(a.y, b.y, FMA(a.x, b.x, c.x)); r.y = FMA(-a.y, b.x, FMA(a.x, b.y, c.y)); return r;
+  E r; r.x = MULTIPLY_ADD(a.y, b.y, MULTIPLY_ADD(a.x, b.x, c.x)); r.y = MULTIPLY_ADD(-a.y, b.x, MULTIPLY_ADD(a.x, b.y, c.y)); return r;
 }
 HELPER E minus(const E a, const E b) { E r; r.x = a.x - b.x; r.y = a.y - b.y; return r; }
 HELPER E times(const E a, const R d) { E r; r.x = a.x * d; r.y = a.y * d; return r; }
-HELPER R squared(const E a) { return FMA(a.x, a.x, a.y * a.y); }
+HELPER R squared(const E a) { return MULTIPLY_ADD(a.x, a.x, a.y * a.y); }
 /* Of what is neither so small nor so large that its square is no number. */
 HELPER E reciprocal(const E a) { return times(conjugate(a), 1 / squared(a)); }
 HELPER R largest_part(const E a) { return fmax(fabs(a.x), fabs(a.y)); }
@@ -42,7 +41,7 @@ HELPER E scaled(const E a, const R d) { E r; r.x = a.x / d; r.y = a.y / d; retur
 HELPER E quotient(const E a, const E b) {
   const R s = fmax(fabs(b.x), fabs(b.y));
   const E p = scaled(a, s), q = scaled(b, s);
-  return scaled(product(p, conjugate(q)), FMA(q.x, q.x, q.y * q.y));
+  return scaled(product(p, conjugate(q)), MULTIPLY_ADD(q.x, q.x, q.y * q.y));
 }
 HELPER R weight(const E a) { const R w = fabs(a.x) + fabs(a.y); return w == w ? w : (R)(-1); }
 /* The part of a number that is left of 2^e, which is added to the exponent: its larger part is 1/2 at least. */
@@ -53,7 +52,7 @@ HELPER E mantissa(const E a, I *exponent) {
   E r; r.x = ldexp(a.x, -e); r.y = ldexp(a.y, -e); return r;
 }
 HELPER E raised(const E a, const I e) { E r; r.x = ldexp(a.x, e); r.y = ldexp(a.y, e); return r; }
-HELPER R magnitude(const E a) { return sqrt(FMA(a.x, a.x, a.y * a.y)); }
+HELPER R magnitude(const E a) { return sqrt(MULTIPLY_ADD(a.x, a.x, a.y * a.y)); }
 % else:
 typedef R E;
 #define REAL(a) (a)
@@ -61,8 +60,8 @@ HELPER E number(const R x) { return x; }
 HELPER E conjugate(const E a) { return a; }
 HELPER E chosen(const M m, const E a, const E b) { return m ? a : b; }
 HELPER E product(const E a, const E b) { return a * b; }
-HELPER E less_product(const E c, const E a, const E b) { return FMA(-a, b, c); }
-HELPER E plus_conjugate_product(const E c, const E a, const E b) { return FMA(a, b, c); }
+HELPER E less_product(const E c, const E a, const E b) { return MULTIPLY_ADD(-a, b, c); }
+HELPER E plus_conjugate_product(const E c, const E a, const E b) { return MULTIPLY_ADD(a, b, c); }
 HELPER E minus(const E a, const E b) { return a - b; }
 HELPER E times(const E a, const R d) { return a * d; }
 HELPER R squared(const E a) { return a * a; }
@@ -97,7 +96,7 @@ HELPER R logarithm(const E a, const I e) {
   const M low = m < (R)(${lit('0.70710678118654752')});
   m = low ? m + m : m;
   x = low ? x - 1 : x;
-  return FMA(x, (R)(${lit('0.69314718055994531')}), log(m));
+  return MULTIPLY_ADD(x, (R)(${lit('0.69314718055994531')}), log(m));
 }
 </%def>
 

@@ -36,6 +36,7 @@ def make_dialect(capabilities: Capabilities, width: int) -> Dialect:
         clang=capabilities.clang_builtins,
         fp64=capabilities.fp64,
         fp16=capabilities.fp16,
+        fma=capabilities.fma,
     )
 
 
@@ -73,6 +74,7 @@ def source(body: str, dialect: Dialect, attribute: str) -> str:
     fp64 = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if dialect.fp64 else ""
     text = (
         f"{fp64}#pragma OPENCL FP_CONTRACT OFF\n"
+        f"#define MULTIPLY_ADD {dialect.multiply_add}\n"
         f"#define ATTR {attribute}\n"
         "#define HELPER ATTR static inline\n"
         f"{helpers}\n{body}"

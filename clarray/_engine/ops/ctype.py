@@ -32,12 +32,24 @@ class Dialect:
         ``convert_T``).
     fp64, fp16 : bool
         Whether the device has double and half arithmetic.
+    fma : bool
+        Whether the device has an instruction for ``fma``.
     """
 
     width: int = 1
     clang: bool = False
     fp64: bool = True
     fp16: bool = False
+    fma: bool = True
+
+    @property
+    def multiply_add(self) -> str:
+        """OpenCL's function for ``a * b + c`` where one rounding more does not matter.
+
+        Without an instruction `fma` is a function of integer arithmetic: on rusticl 25, llvmpipe, a matrix product took
+        40 times as long as with `mad`.
+        """
+        return "fma" if self.fma else "mad"
 
     @property
     def own_math(self) -> bool:

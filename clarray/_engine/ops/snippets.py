@@ -11,6 +11,7 @@ import hashlib
 import keyword
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -283,7 +284,7 @@ def functions_in(body: str, dialect: Dialect) -> str:
         function, width = match.groups()
         definitions[_definition(function)] = None
         if width:
-            definitions[_wrapper(function, Dialect(int(width), dialect.clang, dialect.fp64, dialect.fp16))] = None
+            definitions[_wrapper(function, replace(dialect, width=int(width)))] = None
     return "".join(definitions)
 
 

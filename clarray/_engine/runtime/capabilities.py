@@ -17,11 +17,17 @@ from clarray._engine.runtime.host_memory import total_host_bytes
 from clarray._engine.runtime.programs import compile_source
 from clarray._engine.speedups import native
 
+# Parts of the names of platforms whose compilers make machine code of the CPU from clang's builtins. Other compilers
+# may end the process: rusticl translates a program to SPIR-V, and exits at `__builtin_prefetch`.
+_MACHINE_CODE_COMPILERS = ("portable computing language", "intel(r) opencl")
+
+# Every builtin of the templates. `tests/device/core/test_plain_compilers.py` compares the two.
 _CLANG_BUILTINS = """
 typedef float floats __attribute__((ext_vector_type(16), aligned(4)));
 typedef char chars __attribute__((ext_vector_type(16)));
 kernel void probe(global float *x, global float *y) {
     floats a = ((global floats *)x)[0];
+    __builtin_prefetch(x + 64);
     chars below = __builtin_convertvector(a < 1.0f, chars);
     floats b = a * __builtin_convertvector(below & (chars)1, floats);
     __builtin_nontemporal_store(b, (global floats *)y);
@@ -45,10 +51,15 @@ class Capabilities:
         The sizes of local and global memory, and of the largest allocation that the device promises.
     fp64, fp16 : bool
         Arithmetic in double and half. Loads and stores of half work everywhere.
+    fma : bool
+        Whether ``fma`` of floats is an instruction, and not a function of many.
+    subnormals : bool
+        Whether operations on floats take and give subnormal numbers. Some devices take them for zeros.
     host_memory : bool
         Whether kernels work in host memory, so that no copies are needed.
     clang_builtins : bool
-        Whether ``__builtin_convertvector``, ``__builtin_nontemporal_store`` and ``ext_vector_type`` compile.
+        Whether ``__builtin_convertvector``, ``__builtin_nontemporal_store``, ``__builtin_prefetch`` and
+        ``ext_vector_type`` compile to machine code.
     function_attribute : str
         The text before every kernel and helper, usually ''.
     little_endian : bool
@@ -85,6 +96,8 @@ class Capabilities:
     clang_builtins: bool
     function_attribute: str
     little_endian: bool
+    fma: bool = True
+    subnormals: bool = True
     int64_atomics: bool = False
     wide_registers: bool = False
     argument_struct: bool = False
@@ -123,7 +136,7 @@ def probe(context: cl.Context, devices: list[cl.Device], stored: ProbeResult | N
     probed = backend.probe(devices, trial_compiler(context, device), context)
     return replace(
         probed,
-        clang_builtins=_compiles(context, device, _CLANG_BUILTINS),
+        clang_builtins=_makes_machine_code(device) and _compiles(context, device, _CLANG_BUILTINS),
         handover_seconds=_measure_handover(context, device) if len(devices) > 1 else 0.0,
     )
 
@@ -135,6 +148,12 @@ def trial_compiler(context: cl.Context, device: cl.Device) -> TrialCompiler:
         lambda each, source: compile_source(context, each, source),
         lambda each, gives_binary: preflight.compiling(each, launches=True, gives_binary=gives_binary),
     )
+
+
+def _makes_machine_code(device: cl.Device) -> bool:
+    """Return whether the compiler of a CPU is known to make machine code, so that trying a builtin is safe."""
+    platform = device.platform.name.lower()
+    return any(name in platform for name in _MACHINE_CODE_COMPILERS)
 
 
 def _measure_handover(context: cl.Context, device: cl.Device) -> float:
@@ -186,9 +205,12 @@ def describe(device: cl.Device, probed: ProbeResult) -> Capabilities:
         fp64="cl_khr_fp64" in extensions and not _simulated("NO_FP64", device),
         fp16="cl_khr_fp16" in extensions,
         host_memory=host,
-        clang_builtins=probed.clang_builtins,
+        clang_builtins=probed.clang_builtins and not _simulated("NO_BUILTINS", device),
         function_attribute=probed.function_attribute,
         little_endian=bool(device.endian_little),
+        fma=_has_fma(device),
+        subnormals=bool(device.single_fp_config & cl.device_fp_config.DENORM)
+        and not _simulated("NO_SUBNORMALS", device),
         int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
         wide_registers=kind(device) == "cpu" and "avx512f" in cpu_flags(),
         argument_struct=kind(device) == "cpu",
@@ -196,6 +218,15 @@ def describe(device: cl.Device, probed: ProbeResult) -> Capabilities:
         handover_seconds=probed.handover_seconds,
         calls_code=probed.calls_code and host and _calls_are_on(),
     )
+
+
+def _has_fma(device: cl.Device) -> bool:
+    """Return whether `fma` of floats is an instruction. Intel's runtime for CPUs has it, and does not report it."""
+    if _simulated("NO_FMA", device):
+        return False
+    if kind(device) == "cpu" and _makes_machine_code(device) and cpu_flags():
+        return "fma" in cpu_flags()
+    return bool(device.single_fp_config & cl.device_fp_config.FMA)
 
 
 def _calls_are_on() -> bool:

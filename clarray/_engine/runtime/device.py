@@ -206,7 +206,7 @@ class Device(Waiting):
             raise cannot_open_error(self, error) from error
 
     def _probe(self, context: cl.Context, devices: list[cl.Device]) -> ProbeResult:
-        key = cache_key("probe 7", self.identity, str(len(devices)))
+        key = cache_key("probe 8", self.identity, str(len(devices)))
         cache = disk_cache("devices")
         stored = ProbeResult.from_json(cache.load_json(key))
         probed = probe(context, devices, stored)

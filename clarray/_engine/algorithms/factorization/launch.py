@@ -207,8 +207,7 @@ def _pitch(n: int, dtype: np.dtype) -> int:
 
 def block_plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
     capabilities, policies = cache.capabilities, cache.policies
-    local_bytes, multiply_add = capabilities.local_bytes, policies.matmul.multiply_add
-    return factorization_plan(dtype, policies.factorization, local_bytes, multiply_add)
+    return factorization_plan(dtype, policies.factorization, capabilities.local_bytes)
 
 
 # Launch sequences -----------------------------------------------------------------------------

@@ -43,14 +43,11 @@ class FactorizationPlan:
     dtype : dtype
     block, lines : int
         As in the policy.
-    multiply_add : str
-        OpenCL's function: 'fma' or 'mad'.
     """
 
     dtype: np.dtype
     block: int
     lines: int
-    multiply_add: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +95,7 @@ class PanelPlan:
     search: str
 
 
-def factorization_plan(
-    dtype: np.dtype, policy: FactorizationPolicy, local_bytes: int, multiply_add: str
-) -> FactorizationPlan:
+def factorization_plan(dtype: np.dtype, policy: FactorizationPolicy, local_bytes: int) -> FactorizationPlan:
     """Choose a block size that fits into the device's local memory and registers."""
     block = min(policy.block, policy.block_bytes // dtype.itemsize)
     while block > 1 and (block + 2) * block * dtype.itemsize > local_bytes:
@@ -109,7 +104,6 @@ def factorization_plan(
         dtype=dtype,
         block=block,
         lines=policy.lines,
-        multiply_add=multiply_add,
     )
 
 

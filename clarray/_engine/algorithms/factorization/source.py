@@ -19,12 +19,11 @@ ITEMS = 64  # work-items that multiply pivots
 _UNROLLED = 256  # the most elements of a work-item for which loops are unrolled
 
 
-def arithmetic(dtype: np.dtype, multiply_add: str) -> dict[str, Any]:
+def arithmetic(dtype: np.dtype) -> dict[str, Any]:
     """Return the template variables of the arithmetic of elements."""
     scalar = dtype_row(dtype).compute
     return {
         "complex_": dtype.kind == "c",
-        "multiply_add": multiply_add,
         "R": scalar,
         "T": scalar,
         "M": "int",
@@ -41,7 +40,7 @@ _INTS = ("__global int *ip", "long io")
 
 
 def _source(name: str, fields: Fields, plan: FactorizationPlan, capabilities: Capabilities, **more: Any) -> Source:
-    body = render(f"factorization/{name}", **arithmetic(plan.dtype, plan.multiply_add), params=fields.declared, **more)
+    body = render(f"factorization/{name}", **arithmetic(plan.dtype), params=fields.declared, **more)
     return Source.of(name, source(body, make_dialect(capabilities, 1), capabilities.function_attribute), fields)
 
 

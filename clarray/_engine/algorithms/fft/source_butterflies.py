@@ -76,7 +76,7 @@ class Butterfly:
         if quarter == 3 * n:
             return self._new(f"-{im}"), re
         x, y = self._root(power, n)
-        return self._pair(f"fma({re}, {x}, -({im} * {y}))", f"fma({re}, {y}, {im} * {x})")
+        return self._pair(f"MULTIPLY_ADD({re}, {x}, -({im} * {y}))", f"MULTIPLY_ADD({re}, {y}, {im} * {x})")
 
     def _root(self, power: int, n: int) -> tuple[str, str]:
         root = unit_roots(np.asarray(power), n, np.dtype(np.complex128))
@@ -88,7 +88,7 @@ class Butterfly:
     def _sum(self, products: list[Value], total: str = "") -> str:
         """Add products in order."""
         for a, b in products:
-            total = f"fma({a}, {b}, {total})" if total else f"{a} * {b}"
+            total = f"MULTIPLY_ADD({a}, {b}, {total})" if total else f"{a} * {b}"
         return self._new(total)
 
     def _prime(self, x: list[Value]) -> list[Value]:
@@ -132,8 +132,8 @@ def _looped(n: int, real: str, imaginary: str) -> str:
       at += j;
       at = at < {n} ? at : at - {n};
       const T c = (T)(roots{n}[2 * at]), s = (T)(roots{n}[2 * at + 1]);
-      er = fma(sr[k], c, er); ei = fma(si[k], c, ei);
-      hr = fma(gr[k], s, hr); hi = fma(gi[k], s, hi);
+      er = MULTIPLY_ADD(sr[k], c, er); ei = MULTIPLY_ADD(si[k], c, ei);
+      hr = MULTIPLY_ADD(gr[k], s, hr); hi = MULTIPLY_ADD(gi[k], s, hi);
     }}
     {real}[j] = er - hi; {imaginary}[j] = ei + hr;
     {real}[{n} - j] = er + hi; {imaginary}[{n} - j] = ei - hr;

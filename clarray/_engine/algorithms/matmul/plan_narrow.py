@@ -35,8 +35,6 @@ class NarrowPlan:
         Whether the result is stored past the caches. It then consists of whole, aligned vectors.
     rank : int
         Number of batch axes.
-    multiply_add : str
-        The OpenCL function for a multiply-add: ``fma`` or ``mad``.
     """
 
     a: np.dtype
@@ -54,7 +52,6 @@ class NarrowPlan:
     out_aligned: bool
     stream: bool
     rank: int
-    multiply_add: str
 
     @property
     def pieces(self) -> tuple[tuple[int, ...], ...]:
@@ -136,7 +133,6 @@ def narrow_plan(
         out_aligned=not policy.packed and not problem.n % step and not out_offset % step,
         stream=stream and row == vectors * lanes and dtypes[2].kind != "b" and dtypes[2].itemsize == work.itemsize,
         rank=len(problem.batch),
-        multiply_add=policy.multiply_add,
     )
 
 

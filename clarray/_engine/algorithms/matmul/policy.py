@@ -65,8 +65,6 @@ class MatmulPolicy:
         The time to add up the parts of a split axis, in multiplications of a compute unit.
     latency : int
         Sums in the registers of a compute unit at which it reaches half its speed.
-    multiply_add : str
-        The OpenCL function for floats: ``fma``, or ``mad`` if ``fma`` is a function call on the device.
     inline_work : int
         Largest number of multiplications of a product that runs on the calling thread, if the device allows it.
     tiles, wide_tiles, widest_tiles : tuple of Tile
@@ -112,7 +110,6 @@ class MatmulPolicy:
     waste: int
     part_cost: float = 0.0
     latency: int = 0
-    multiply_add: str = "fma"
     inline_work: int = 0
     tiles: tuple[Tile, ...] = ()
     wide_tiles: tuple[Tile, ...] = ()

@@ -52,18 +52,18 @@ def work_type(work: np.dtype) -> str:
     return f"{row.compute}2" if row.kind == "c" else row.compute
 
 
-def multiply_add(work: np.dtype, out: np.dtype, function: str) -> str:
+def multiply_add(work: np.dtype, out: np.dtype) -> str:
     """Return the C text of ``MAC(a, b, c)``, a multiply-add, and ``ADD(a, b)``, for scalars and vectors."""
     if work.kind == "c":
         t = work_type(work)
         return (
             f"HELPER {t} MAC({t} a, {t} b, {t} c) {{\n"
-            f"  return ({t})({function}(-a.y, b.y, {function}(a.x, b.x, c.x)), "
-            f"{function}(a.y, b.x, {function}(a.x, b.y, c.y)));\n}}\n#define ADD(a, b) ((a) + (b))\n"
+            f"  return ({t})(MULTIPLY_ADD(-a.y, b.y, MULTIPLY_ADD(a.x, b.x, c.x)), "
+            f"MULTIPLY_ADD(a.y, b.x, MULTIPLY_ADD(a.x, b.y, c.y)));\n}}\n#define ADD(a, b) ((a) + (b))\n"
         )
     if out.kind == "b":
         return "#define MAC(a, b, c) (((a) & (b)) | (c))\n#define ADD(a, b) ((a) | (b))\n"
-    product = f"{function}(a, b, c)" if work.kind == "f" else "((a) * (b) + (c))"
+    product = "MULTIPLY_ADD(a, b, c)" if work.kind == "f" else "((a) * (b) + (c))"
     return f"#define MAC(a, b, c) {product}\n#define ADD(a, b) ((a) + (b))\n"
 
 
@@ -144,7 +144,7 @@ def _work_item_context(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
         "itemsize": plan.work.itemsize,
         "c": c,
         "total": (plan.policy.total or (plan.update is not None and plan.update.scaled)) and plan.work.kind in "fc",
-        "mac": multiply_add(plan.work, plan.out, plan.policy.multiply_add),
+        "mac": multiply_add(plan.work, plan.out),
     }
 
 
@@ -214,7 +214,7 @@ def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
         direct=direct,
         rank=plan.rank,
         params=fields.declared,
-        mac=multiply_add(real, plan.out, plan.policy.multiply_add),
+        mac=multiply_add(real, plan.out),
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source.of("matmul_packed", text, fields)

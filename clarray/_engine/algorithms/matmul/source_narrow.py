@@ -55,7 +55,7 @@ def narrow_source(plan: NarrowPlan, capabilities: Capabilities) -> Source:
         out_aligned=plan.out_aligned,
         turns=Turns(plan.items == 1),
         params=fields.declared,
-        mac=multiply_add(real, plan.out, plan.multiply_add),
+        mac=multiply_add(real, plan.out),
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source.of("matmul_narrow", text, fields)

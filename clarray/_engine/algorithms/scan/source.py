@@ -259,7 +259,7 @@ def parallel_source(
         rank=plan.kept_rank,
         form=plan.form,
         mode=plan.mode,
-        stream=plan.stream,
+        stream=plan.stream and capabilities.clang_builtins,
         strip=plan.policy.strip,
         WG=plan.work_group,
         down=plan.down,

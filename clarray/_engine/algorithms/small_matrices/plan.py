@@ -95,8 +95,6 @@ class SmallMatricesPlan:
         Work-items process contiguous chunks of the stack (CPU), or stride over it (GPU).
     rank : int
         Axes of the stack.
-    multiply_add : str
-        OpenCL's function.
     """
 
     operation: str
@@ -114,7 +112,6 @@ class SmallMatricesPlan:
     store_width: int
     chunked: bool
     rank: int
-    multiply_add: str
 
     @property
     def right_sides(self) -> bool:
@@ -178,7 +175,6 @@ def small_matrices_plan(
         store_width=width if problem.operation == "inv" else 1,
         chunked=policies.elementwise.chunked,
         rank=problem.rank,
-        multiply_add=policies.matmul.multiply_add,
     )
 
 

@@ -87,8 +87,6 @@ class TeamsPlan:
         Work-items process contiguous chunks of the stack (CPU), or stride over it (GPU).
     rank : int
         Axes of the stack.
-    multiply_add : str
-        OpenCL's function.
     """
 
     operation: str
@@ -105,7 +103,6 @@ class TeamsPlan:
     lanes: int
     chunked: bool
     rank: int
-    multiply_add: str
 
     @property
     def elements(self) -> int:
@@ -145,7 +142,6 @@ def teams_plan(problem: OrthogonalProblem, policies: Policies, capabilities: Cap
         lanes=lanes,
         chunked=policies.elementwise.chunked,
         rank=problem.rank,
-        multiply_add=policies.matmul.multiply_add,
     )
 
 

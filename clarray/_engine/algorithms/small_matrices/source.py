@@ -56,7 +56,6 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
         chunked=plan.chunked,
         rank=plan.rank,
         parts=PARTS,
-        multiply_add=plan.multiply_add,
         params=fields.declared,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)

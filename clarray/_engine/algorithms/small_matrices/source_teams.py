@@ -56,7 +56,6 @@ def teams_source(plan: TeamsPlan, capabilities: Capabilities) -> Source:
         scratch=plan.scratch,
         chunked=plan.chunked,
         rank=plan.rank,
-        multiply_add=plan.multiply_add,
         params=fields.declared,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)

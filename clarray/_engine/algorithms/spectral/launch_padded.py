@@ -148,7 +148,7 @@ class PaddedMatrices:
 
     def _launch(self, name: str, rows: int, values: dict[str, Any], matrix: Node) -> None:
         items = self.policy.items
-        form = name, self.dtype, items, self.cache.policies.matmul.multiply_add
+        form = name, self.dtype, items
         kernel = self.cache.kernel_for(("spectral", *form), matrix_source, *form, self.cache.capabilities)
         groups = min(rows, self.policy.groups)
         args = kernel.arguments(**values)

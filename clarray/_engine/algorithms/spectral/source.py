@@ -32,13 +32,13 @@ _DECLARED = {
 }
 
 
-def matrix_source(name: str, dtype: np.dtype, items: int, multiply_add: str, capabilities: Capabilities) -> Source:
+def matrix_source(name: str, dtype: np.dtype, items: int, capabilities: Capabilities) -> Source:
     """Render 'affine', 'measure' or 'noise' for matrices of a dtype and work-groups of `items` work-items."""
     scalar = dtype_row(dtype).compute
     fields = Fields(*_DECLARED[name], types={"R": scalar})
     body = render(
         f"spectral/{name}",
-        **arithmetic(dtype, multiply_add),
+        **arithmetic(dtype),
         items=items,
         halves=[1 << power for power in reversed(range(items.bit_length() - 1))],
         single=scalar == "float",

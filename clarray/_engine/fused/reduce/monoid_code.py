@@ -98,7 +98,7 @@ class MonoidCode:
         entry = entry or StateEntry()
         self.monoid = monoid
         self.dialect = dialect
-        self.scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
+        self.scalar = replace(dialect, width=1)
         self.width = dialect.width
         self.components = [(n, index_dtype if monoid.indexed and n == "i" else d) for n, d in monoid.components]
         self.block_size = entry.block

@@ -39,6 +39,6 @@ class ProductCall:
         self.text = "".join(factor.text for factor in self._factors)
 
     def onto(self, total: str, part: int | str, tag: str = "") -> str:
-        """Return the sum of `total` and the product of part `part` of the load `tag`, rounded once by `fma`."""
+        """Return the sum of `total` and the product of part `part` of the load `tag`."""
         first, second = (factor.call(part, tag) for factor in self._factors)
-        return f"fma({first}, {second}, {total})"
+        return f"MULTIPLY_ADD({first}, {second}, {total})"
