@@ -2,18 +2,25 @@
 
 Each function returns None if NumPy has to compute the call on the host. A device that works in host memory supports
 only stacks of small matrices, and NumPy raises the errors for dtypes that it refuses.
+
+Some devices take subnormal numbers for zeros, an error of up to 1.2e-38. It is below the rounding errors of a matrix
+whose largest element is at least `_LEAST_MAXIMUM`. NumPy computes matrices of smaller elements, and those in which such
+a device has found a pivot of 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
+from clarray._core.host_policy import config
 from clarray._core.ufunc_calls import cast, device_of_operands
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
@@ -26,6 +33,7 @@ from clarray._numpy.creation.sequences import eye
 __all__ = ["cholesky", "det", "inv", "slogdet", "solve"]
 
 _REFUSED = ("e", "g", "G")  # by NumPy
+_LEAST_MAXIMUM = 2.0**-102  # 2 tiny / eps of float32; float64 has subnormal numbers on all devices
 
 
 def cholesky(a: Any, upper: bool) -> DeviceArray | None:
@@ -76,13 +84,23 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
     if is_vector:
         right_sides = right_sides.reshape(columns)
     matrix_leaf, side_leaf = evaluate_as(matrices, dtype), evaluate_as(right_sides, dtype)
-    solved = wrap(
-        launchers.small_matrices.factorize("solve", matrix_leaf, side_leaf)[0]
-        if small
-        else launchers.factorization.solve(
-            _broadcast_to_stack(matrix_leaf, stack), _broadcast_to_stack(side_leaf, stack)
-        )
+    if is_flushed(device, matrix_leaf, side_leaf):
+        return None
+    results = _none_if_flushed(
+        device,
+        lambda: (
+            launchers.small_matrices.factorize("solve", matrix_leaf, side_leaf)
+            if small
+            else (
+                launchers.factorization.solve(
+                    _broadcast_to_stack(matrix_leaf, stack), _broadcast_to_stack(side_leaf, stack)
+                ),
+            )
+        ),
     )
+    if results is None:
+        return None
+    (solved,) = map(wrap, results)
     return solved.reshape(solved.shape[:-1]) if is_vector else solved
 
 
@@ -102,14 +120,50 @@ def _factorize_squares(operation: str, a: Any, upper: bool = False) -> tuple[Dev
     if not prod(shape):
         return tuple(map(wrap, _results_without_elements(device, operation, shape, dtype)))
     matrices = evaluate_as(as_array(a, device), dtype)
-    return tuple(
-        map(
-            wrap,
+    if is_flushed(device, matrices):
+        return None
+    results = _none_if_flushed(
+        device,
+        lambda: (
             launchers.small_matrices.factorize(operation, matrices, upper=upper)
             if small
-            else _factorize_large(operation, matrices, upper),
-        )
+            else _factorize_large(operation, matrices, upper)
+        ),
     )
+    if results is None:
+        return None
+    wrapped = tuple(map(wrap, results))
+    if operation in ("det", "slogdet") and _may_be_flushed(device) and (wrapped[0] == 0).any():
+        return None
+    return wrapped
+
+
+def _none_if_flushed(device: Device, factorize: Callable[[], tuple[Node, ...]]) -> tuple[Node, ...] | None:
+    """Return the results, or None if a pivot that is 0 on the device may be a subnormal number."""
+    try:
+        return factorize()
+    except LinAlgError:
+        if _may_be_flushed(device):
+            return None
+        raise
+
+
+def is_flushed(device: Device, *stacks: Node) -> bool:
+    """Return whether a device cannot factorize a stack as exactly as NumPy, since it lacks subnormal numbers."""
+    if not _may_be_flushed(device):
+        return False
+    for leaf in stacks:
+        matrices = wrap(leaf)
+        if matrices.size and np.finfo(leaf.dtype).bits == 32:
+            largest: Any = np.abs(matrices).max(axis=(-2, -1)).min()
+            if largest < _LEAST_MAXIMUM:
+                return True
+    return False
+
+
+def _may_be_flushed(device: Device) -> bool:
+    """Return whether zeros of a device may be subnormal numbers for NumPy, and NumPy may compute on the host."""
+    return not device.capabilities.subnormals and config.host_library != "raise"
 
 
 def _factorize_large(operation: str, a: Node, upper: bool) -> tuple[Node, ...]:

@@ -21,7 +21,7 @@ from clarray._engine.runtime import Device
 from clarray._numpy.manipulation.joining import stack
 from clarray.linalg.large_qr import large_qr
 from clarray.linalg.large_spectral import large_eigh, large_svd, whole_basis
-from clarray.linalg.on_device import evaluate_as, is_square, shapes_and_dtype
+from clarray.linalg.on_device import evaluate_as, is_flushed, is_square, shapes_and_dtype
 
 __all__ = ["cond", "eigh", "lstsq", "matrix_rank", "pinv", "qr", "svd"]
 
@@ -79,14 +79,10 @@ def _decompose_small(operation: str, a: Any, mode: str, upper: bool = False) -> 
         return None
     dtype = device_dtype(dtype, device)
     if elements:
-        return tuple(
-            map(
-                wrap,
-                launchers.small_matrices_teams.decompose(
-                    operation, evaluate_as(as_array(a, device), dtype), mode, upper
-                ),
-            )
-        )
+        matrices = evaluate_as(as_array(a, device), dtype)
+        if is_flushed(device, matrices):
+            return None
+        return tuple(map(wrap, launchers.small_matrices_teams.decompose(operation, matrices, mode, upper)))
     results = []  # of operands without elements: a result with elements is the basis of a whole space
     for position, extents in enumerate(launchers.small_matrices_teams.result_shapes(operation, mode, *shape[-2:])):
         shape_of_result = (*shape[:-2], *extents)
@@ -109,7 +105,10 @@ def _decompose_large(operation: str, a: Any, mode: str, upper: bool = False) -> 
     device = device_of_operands((a,))
     if not _supports_large(operation, device, shape, mode):
         return None
-    array = wrap(evaluate_as(as_array(a, device), device_dtype(dtype, device)))
+    leaf = evaluate_as(as_array(a, device), device_dtype(dtype, device))
+    if is_flushed(device, leaf):
+        return None
+    array = wrap(leaf)
     decompositions = []
     for index in np.ndindex(*shape[:-2]):
         factors = _decompose_matrix(operation, array[index], mode, upper)
@@ -252,6 +251,8 @@ def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
         if right_sides.ndim == 1
         else right_sides
     )
+    if is_flushed(device, matrix._node, columns._node):
+        return None
     try:
         decomposition = svd(matrix, False)
     except LinAlgError:
@@ -287,7 +288,8 @@ def _device_matrices(a: Any) -> DeviceArray | None:
         "svd", device, shape
     ):
         return None
-    return wrap(evaluate_as(as_array(a, device), device_dtype(dtype, device)))
+    leaf = evaluate_as(as_array(a, device), device_dtype(dtype, device))
+    return None if leaf.size and is_flushed(device, leaf) else wrap(leaf)
 
 
 def _working_epsilon(array: DeviceArray) -> float:
