@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,6 +88,41 @@ def kernels_alone(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, both_ways.paused():
         patch.setattr(setting, "on", False)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from _skip_without_float64())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    return (yield from _skip_without_float64())
+
+
+def _skip_without_float64() -> Generator[None, Any, Any]:
+    """Skip a test that asks for float64 on a device without it, as clarray's error says.
+
+    `tests/device/whole/test_every_function.py` asserts that a call raises it only if NumPy's result has float64.
+    """
+    try:
+        return (yield)
+    except BaseException as error:
+        if not lacks_float64(error):
+            raise
+        pytest.skip("the device has no float64")
+
+
+def lacks_float64(error: BaseException) -> bool:
+    """Return whether an error, or each error of a group, is clarray's refusal of float64, or a comparison with it."""
+    from clarray._engine.runtime import current_device
+
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(lacks_float64, error.exceptions))
+    if isinstance(error, pytest.fail.Exception) and error.__context__ is not None:  # of `pytest.warns`
+        return lacks_float64(error.__context__)
+    is_refusal = isinstance(error, TypeError | AssertionError) and "it lacks cl_khr_fp64" in str(error)
+    return is_refusal and not current_device().capabilities.fp64
 
 
 def pytest_configure(config: pytest.Config) -> None:
