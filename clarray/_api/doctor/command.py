@@ -13,7 +13,8 @@ from clarray._api.doctor.children import from_subprocess
 from clarray._api.doctor.families import FAMILIES
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding, as_dicts, lines
 from clarray._api.doctor.hardware import hardware
-from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
+from clarray._engine.runtime.errors import UNLINKED
+from clarray._engine.runtime.install_lines import INTEL_CPU, LIBCLC, POCL
 from clarray._engine.runtime.progress import Progress
 
 __all__ = ["main"]
@@ -34,6 +35,11 @@ _REMEDIES = (
     (r"no device is called|no device \d", "unset CLARRAY_DEVICE, or set it to one of the devices' names"),
     (r"MemoryError|OUT_OF_(HOST_MEMORY|RESOURCES)|OBJECT_ALLOCATION", "end what else uses the device's memory"),
     (r"No space left|Disk quota", "make room on the disk of the cache folder, or name another one: CLARRAY_CACHE_DIR"),
+    (UNLINKED, f"libclc lacks a function that Mesa calls: {LIBCLC}; or use another driver, `{POCL}` for the CPU"),
+    (
+        r"SPIRVWriter",
+        f"the runtime cannot translate this kernel: use another driver, `{POCL}` for the CPU, and " + _REPORT,
+    ),
     (
         r"BUILD_PROGRAM_FAILURE|clBuildProgram|cannot compile this program",
         "update the device's driver; if it is the newest, " + _REPORT,
@@ -117,7 +123,19 @@ def _list_devices() -> tuple[list[dict[str, Any]], list[Finding]]:
             if not record["fp64"]:
                 what = f"{record['number']}: no float64, which raises TypeError there; float32 is computed"
                 findings.append(Finding(NOTE, what, "pass dtype=np.float32 where arrays are made"))
+            findings.extend(_arithmetic_findings(record))
     return devices, findings
+
+
+def _arithmetic_findings(device: dict[str, Any]) -> Iterator[Finding]:
+    """Name what the arithmetic of a device lacks."""
+    if not device["fma"]:
+        what = f"{device['number']}: fma of float32 is a function of many instructions; float32 sums round each product"
+        other = f"`{POCL}` is faster on this processor" if device["kind"] == "cpu" else "use another device or driver"
+        yield Finding(NOTE, what, f"{other}; random numbers, // and % need fma")
+    if not device["subnormals"]:
+        what = f"{device['number']}: float32 below 1.2e-38 counts as 0; clarray.linalg has NumPy compute tiny matrices"
+        yield Finding(NOTE, what, "scale the data, or use another device or driver, if such numbers matter")
 
 
 def _device_line(device: dict[str, Any]) -> str:

@@ -49,6 +49,8 @@ def _list() -> None:
             left=memory.left,
             limit=memory.limit,
             fp64=has.fp64,
+            fma=has.fma,
+            subnormals=has.subnormals,
             chosen=device is chosen,
         )
 

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.launch import LaunchRecord
 
 __all__ = [
+    "UNLINKED",
     "ClosedLock",
     "CompilationError",
     "DeviceLostError",
+    "compiler_hint",
     "reset_failed_message",
     "different_devices_error",
     "is_out_of_memory",
@@ -24,6 +26,9 @@ __all__ = [
     "reset_message",
     "cannot_open_error",
 ]
+
+
+UNLINKED = "nir_shader not fully linked"  # Mesa's message if its libclc lacks a function
 
 
 class DeviceLostError(RuntimeError):
@@ -72,6 +77,13 @@ class ClosedLock:
 
     def __exit__(self, *error: object) -> None:
         pass
+
+
+def compiler_hint(log: str) -> str:
+    """Return a line for an error of the compiler that `python -m clarray doctor` explains, or ''."""
+    if UNLINKED in log:
+        return "\nMesa's libclc lacks a function that this program calls: `python -m clarray doctor` says what helps"
+    return ""
 
 
 def is_out_of_memory(error: cl.Error) -> bool:

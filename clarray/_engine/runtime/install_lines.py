@@ -6,10 +6,17 @@ them.
 
 from __future__ import annotations
 
-__all__ = ["DRIVERS", "INTEL_CPU", "NVIDIA_ICD", "POCL"]
+__all__ = ["DRIVERS", "INTEL_CPU", "LIBCLC", "NVIDIA_ICD", "POCL"]
 
 POCL = "pip install pocl-binary-distribution"
 INTEL_CPU = "pip install intel-opencl-rt intel-cmplr-lib-rt"
+
+# Mesa 26 calls functions that are not in LLVM's libclc 22. They are in libclc 21, and in Mesa's own.
+LIBCLC = (
+    "put libclc 21's library in the place of libclc 22's (as root `apt-get download libclc-21 && "
+    "dpkg-deb -x libclc-21_*.deb . && cp usr/lib/clc/spirv*.spv /usr/lib/clc/`), or that of "
+    "https://gitlab.freedesktop.org/karolherbst/mesa-libclc/-/releases"
+)
 
 # In a container the driver may exist without the file that names it.
 NVIDIA_ICD = "echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd"

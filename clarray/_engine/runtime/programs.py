@@ -27,6 +27,7 @@ from clarray._engine.runtime import includes, preflight, profiling
 from clarray._engine.runtime.argument_layout import ArgumentLayout
 from clarray._engine.runtime.backends import find_backend
 from clarray._engine.runtime.cache import cache_key
+from clarray._engine.runtime.errors import compiler_hint
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.launch import BoundKernel, Kernel
 from clarray._engine.runtime.progress import compiling
@@ -352,7 +353,8 @@ def compile_source(
         return build(program, options, device, in_background)
     except cl.Error as error:
         log, numbered = _number_lines(build_log(program, device) or str(error), source)
-        raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{log}\n{numbered}") from None
+        name = device.name.strip()
+        raise RuntimeError(f"{name} cannot compile this program:\n{log}{compiler_hint(log)}\n{numbered}") from None
 
 
 def _number_lines(log: str, source: str) -> tuple[str, str]:

@@ -260,12 +260,14 @@ def test_clear_cache_is_a_flag(tmp_path: Path) -> None:
     assert (tmp_path / "tuning" / "kept").exists()
 
 
-def test_a_device_without_float64() -> None:
-    """It is a note with what to type, and every family of kernels is right all the same."""
+def test_a_device_without_float64_fma_and_subnormal_numbers() -> None:
+    """Each is a note with what to do, and every family of kernels is right all the same."""
     number = str(devices().index(current_device()))
-    _, told = doctor(CLARRAY_DEVICE=number, CLARRAY_SIMULATE_NO_FP64="1")
+    lacking = {f"CLARRAY_SIMULATE_NO_{what}": "1" for what in ("FP64", "FMA", "SUBNORMALS", "BUILTINS")}
+    _, told = doctor(CLARRAY_DEVICE=number, **lacking)
     notes = [each for each in told["findings"]["Devices"] if each["state"] == NOTE]
-    assert any(each["what"].startswith(f"{number}: no float64") and "float32" in each["mend"] for each in notes)
+    for what, mend in (("no float64", "float32"), ("fma of", "need fma"), ("float32 below 1.2e-38", "scale the data")):
+        assert any(each["what"].startswith(f"{number}: {what}") and mend in each["mend"] for each in notes)
     assert not problems(told["findings"][f"Device {number}"])
     assert not any(each["fp64"] for each in told["devices"])
 
@@ -279,6 +281,19 @@ def test_a_driver_that_brings_the_process_down(monkeypatch: pytest.MonkeyPatch) 
     child_that(code, monkeypatch)
     (only,) = problems(list(command._examine_device({"number": 0}, lambda family: None)))
     assert "sort: the process ended by signal 6" in only
+
+
+def test_a_driver_that_exits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As rusticl's compiler does, which prints the reason."""
+    code = """import os, sys
+print('{"begun": "product"}', flush=True)
+print("Unexpected llvm intrinsic:", file=sys.stderr)
+print(" llvm.prefetch.p1 [Src: ./lib/SPIRV/SPIRVWriter.cpp:5065 false ]", file=sys.stderr, flush=True)
+os._exit(8)"""
+    child_that(code, monkeypatch)
+    (only,) = problems(list(command._examine_device({"number": 0}, lambda family: None)))
+    assert only.startswith("product: the process failed: llvm.prefetch.p1")
+    assert "use another driver" in only
 
 
 def test_a_driver_that_never_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,6 +312,8 @@ def test_a_driver_that_never_comes_back(monkeypatch: pytest.MonkeyPatch) -> None
         ("MemoryError: clarray needs 3 GiB", "end what else uses"),
         ("clBuildProgram failed: BUILD_PROGRAM_FAILURE", "update the device's driver"),
         ("some device cannot compile this program", "update the device's driver"),
+        ("cannot compile this program: nir_shader not fully linked", "put libclc 21's library in the place"),
+        ("the process failed: llvm.prefetch [Src: lib/SPIRV/SPIRVWriter.cpp:5065]", "use another driver"),
         ("the answer is not NumPy's", "report"),
     ],
 )

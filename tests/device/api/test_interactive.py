@@ -12,8 +12,9 @@ import pytest
 
 import clarray
 from clarray._api import interactive
+from clarray._engine.runtime import current_device
 
-ON_DEVICE = f"# on the {clarray.ones(1).device.capabilities.kind}, {clarray.ones(1).device.capabilities.name}"
+ON_DEVICE = f"# on the {current_device().capabilities.kind}, {current_device().capabilities.name}"
 
 
 def session(lines: str, *options: str, **environment: str) -> list[str]:

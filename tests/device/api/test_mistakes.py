@@ -279,7 +279,12 @@ def test_no_function_is_called_by_a_private_name(module: ModuleType) -> None:
             check_names(complaint(function, x))
 
 
-OBJECTS = (clarray.arange(12.0).reshape(3, 4), random.default_rng(1), random.RandomState(1), random.Philox(1))
+OBJECTS = (
+    clarray.arange(12, dtype=np.float32).reshape(3, 4),
+    random.default_rng(1),
+    random.RandomState(1),
+    random.Philox(1),
+)
 
 
 @pytest.mark.parametrize("value", OBJECTS, ids=lambda value: type(value).__name__)

@@ -79,6 +79,13 @@ def places() -> tuple[str, str]:
     return tuple(f"{name}:{number}" for name, number in pair)  # type: ignore[return-value]
 
 
+@pytest.mark.skipif(not current_device().capabilities.fp64, reason="all tests are of a device without float64")
+def test_a_device_without_float64() -> None:
+    """No function or method makes float64 unless NumPy does."""
+    functions = [f"tests/device/whole/test_every_function.py::test_{name}" for name in ("function", "method")]
+    passes("CLARRAY_SIMULATE_NO_FP64", *functions, "tests/device/api/test_mistakes.py")
+
+
 @pytest.mark.skipif(len(devices()) > 1, reason="the suite finds two")
 @pytest.mark.skipif(
     current_device().backend.name != "pocl", reason="there is one device, and its runtime gives no other"

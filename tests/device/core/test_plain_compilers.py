@@ -12,7 +12,9 @@ import pytest
 
 import clarray
 from clarray._engine.ops import ctype
+from clarray._engine.runtime import current_device, programs
 from clarray._engine.runtime.capabilities import _CLANG_BUILTINS
+from clarray._engine.runtime.errors import UNLINKED
 
 TEMPLATES = Path(clarray.__file__).with_name("templates")
 
@@ -86,3 +88,14 @@ def test_compilers_that_are_tried() -> None:
 def test_the_dialect_says_how_to_multiply_and_add() -> None:
     assert ctype.Dialect().multiply_add == "fma"
     assert ctype.Dialect(fma=False).multiply_add == "mad"
+
+
+def test_a_library_without_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Mesa 26 says with LLVM's libclc 22: the error names the command that explains it."""
+    monkeypatch.setattr(programs, "build_log", lambda program, device: f"Internal compilation error: {UNLINKED}")
+    device = current_device()
+    program = device.program(
+        "kernel void broken(global float *x) { x[0] = no_such_function(x[1]); }", {"broken": ["buffer"]}
+    )
+    with pytest.raises(RuntimeError, match=f"{UNLINKED}\n.*clarray doctor"):
+        program.kernel("broken").launch((1,), (1,), [device.allocate(8).buffer])
