@@ -108,7 +108,8 @@ def vendor_files() -> dict[str, str]:
     folders = [Path(chosen)] if chosen else _vendor_folders()
     libraries = {}
     for folder in (*folders, Path(pyopencl.__file__).parent / ".libs"):
-        for file in sorted(folder.glob("*.icd")) if folder.is_dir() else []:
+        # OCL_ICD_VENDORS may also be the path of one file
+        for file in [folder] if folder.is_file() else sorted(folder.glob("*.icd")) if folder.is_dir() else []:
             with contextlib.suppress(OSError):
                 library = file.read_text(errors="replace").strip()
                 relative = file.parent / library  # as in PoCL's wheel

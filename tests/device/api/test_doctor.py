@@ -78,9 +78,10 @@ def test_a_device_that_is_not_there(tmp_path: Path) -> None:
     assert "unset CLARRAY_DEVICE" in problems(told["findings"]["Devices"])[0]
 
 
-def test_a_driver_that_does_not_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("chosen", ["", "gone.icd"], ids=["folder", "file"])
+def test_a_driver_that_does_not_load(chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone.icd").write_text("libthatisnotthere.so.1\n")
-    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path / chosen))
     found = list(system.drivers())
     (only,) = problems(found)
     assert "gone.icd: libthatisnotthere.so.1 does not load" in only
