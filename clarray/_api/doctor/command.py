@@ -10,6 +10,7 @@ from typing import Any
 
 from clarray._api.doctor import system
 from clarray._api.doctor.children import from_subprocess
+from clarray._api.doctor.examination import EXCLUDED_READ
 from clarray._api.doctor.families import FAMILIES
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding, as_dicts, lines
 from clarray._api.doctor.hardware import hardware
@@ -36,6 +37,11 @@ _REMEDIES = (
     (r"MemoryError|OUT_OF_(HOST_MEMORY|RESOURCES)|OBJECT_ALLOCATION", "end what else uses the device's memory"),
     (r"No space left|Disk quota", "make room on the disk of the cache folder, or name another one: CLARRAY_CACHE_DIR"),
     (UNLINKED, f"libclc lacks a function that Mesa calls: {LIBCLC}; or use another driver, `{POCL}` for the CPU"),
+    (
+        EXCLUDED_READ,
+        f"the compiler reads memory that the program does not read, so any call may end the process: use another "
+        f"driver (`{POCL}` for the CPU), or Mesa 25",
+    ),
     (
         r"SPIRVWriter",
         f"the runtime cannot translate this kernel: use another driver, `{POCL}` for the CPU, and " + _REPORT,
@@ -161,7 +167,8 @@ def _examine_device(device: dict[str, Any], step: Callable[[str], None]) -> Iter
         if record["wrong"]:
             yield _problem(f"{record['family']}: {record['wrong']}", record["wrong"])
     if error is not None:
-        yield _problem(f"{current_family or 'the first kernel'}: {error}", error)
+        what = f"{current_family or 'the first kernel'}: {error}"
+        yield _problem(what, what)
     if right_count:
         yield Finding(
             OK, f"{right_count} of {len(FAMILIES)} families of kernels give NumPy's answer, in {seconds:.1f} s"

@@ -15,9 +15,9 @@ import numpy as np
 
 from clarray._api.doctor.families import FAMILIES, agrees, compute
 from clarray._core.creation import array
-from clarray._engine.runtime import current_device, devices, use_device
+from clarray._engine.runtime import Device, current_device, devices, use_device
 
-__all__ = ["main"]
+__all__ = ["EXCLUDED_READ", "main"]
 
 
 def _print_record(**record: Any) -> None:
@@ -55,8 +55,27 @@ def _list() -> None:
         )
 
 
+EXCLUDED_READ = "a read that a condition excludes"
+_FAR = 1 << 34  # elements behind a buffer
+_READING = """
+kernel void reading(global const float *x, global long *y, const long n, const long far) {
+  y[0] = n > 1 ? (long)x[far] : n;
+  for (long i = 1; i < n; ++i) y[0] += x[far + i];
+}
+"""
+
+
+def _run_excluded_read(device: Device) -> None:
+    """Run a kernel that would read far behind a buffer if its condition held. Mesa 26 reads there all the same."""
+    _print_record(begun=EXCLUDED_READ)
+    program = device.program(_READING, {"reading": ("buffer", "buffer", "int64", "int64")})
+    x, y = (device.upload(np.zeros(8, np.int64)) for _ in range(2))
+    program.kernel("reading").launch((1,), (1,), (x.buffer, y.buffer, 1, _FAR))
+    device.synchronize()
+
+
 def _examine(number: int) -> None:
-    with use_device(number), np.errstate(all="ignore"):
+    with use_device(number) as device, np.errstate(all="ignore"):
         for name in FAMILIES:
             _print_record(begun=name)
             start = time.perf_counter()
@@ -65,6 +84,7 @@ def _examine(number: int) -> None:
             except Exception as error:
                 wrong = f"{type(error).__name__}: {error}"
             _print_record(family=name, wrong=wrong, seconds=round(time.perf_counter() - start, 4))
+        _run_excluded_read(device)
 
 
 def main(words: list[str]) -> None:

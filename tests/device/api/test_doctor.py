@@ -15,6 +15,7 @@ import pytest
 
 import clarray
 from clarray._api.doctor import children, command, hardware, system
+from clarray._api.doctor.examination import EXCLUDED_READ
 from clarray._api.doctor.families import FAMILIES, agrees, compute
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
 from clarray._engine.runtime import current_device, devices
@@ -282,6 +283,14 @@ def test_a_driver_that_brings_the_process_down(monkeypatch: pytest.MonkeyPatch) 
     child_that(code, monkeypatch)
     (only,) = problems(list(command._examine_device({"number": 0}, lambda family: None)))
     assert "sort: the process ended by signal 6" in only
+
+
+def test_a_driver_that_reads_what_a_condition_excludes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Mesa 26 does: only memory that is not there shows it."""
+    code = f'import os; print(\'{{"begun": "{EXCLUDED_READ}"}}\', flush=True); os.kill(os.getpid(), 11)'
+    child_that(code, monkeypatch)
+    (only,) = problems(list(command._examine_device({"number": 0}, lambda family: None)))
+    assert only.startswith(f"{EXCLUDED_READ}: the process ended by signal 11 -> the compiler reads memory")
 
 
 def test_a_driver_that_exits(monkeypatch: pytest.MonkeyPatch) -> None:
