@@ -25,7 +25,7 @@ HELPER ${t} ca_clip_${t}(${t} x, ${t} low, ${t} high) {
 </%def>
 <%def name="fmod(t)">
 <% limit = t.lit("4194304.0" if t.bits == 32 else "2251799813685248.0") %>\
-% if t.width == 1:
+% if t.width == 1 or not dialect.fma:
 HELPER ${t} ca_fmod_${t}(${t} x, ${t} y) { return fmod(x, y); }
 % else:
 /* While the quotient is well below the type's whole numbers, it is one off at most (GPUs may divide inexactly), and

@@ -138,7 +138,7 @@ def _arithmetic_findings(device: dict[str, Any]) -> Iterator[Finding]:
     if not device["fma"]:
         what = f"{device['number']}: fma of float32 is a function of many instructions; float32 sums round each product"
         other = f"`{POCL}` is faster on this processor" if device["kind"] == "cpu" else "use another device or driver"
-        yield Finding(NOTE, what, f"{other}; random numbers, // and % need fma")
+        yield Finding(NOTE, what, f"{other}; random numbers need fma")
     if not device["subnormals"]:
         what = f"{device['number']}: float32 below 1.2e-38 counts as 0; clarray.linalg has NumPy compute tiny matrices"
         yield Finding(NOTE, what, "scale the data, or use another device or driver, if such numbers matter")
