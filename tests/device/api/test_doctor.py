@@ -268,7 +268,11 @@ def test_a_device_without_float64_fma_and_subnormal_numbers() -> None:
     lacking = {f"CLARRAY_SIMULATE_NO_{what}": "1" for what in ("FP64", "FMA", "SUBNORMALS", "BUILTINS")}
     _, told = doctor(CLARRAY_DEVICE=number, **lacking)
     notes = [each for each in told["findings"]["Devices"] if each["state"] == NOTE]
-    for what, mend in (("no float64", "float32"), ("fma of", "numbers need fma"), ("float32 below 1.2e-38", "scale the data")):
+    for what, mend in (
+        ("no float64", "float32"),
+        ("fma of", "numbers need fma"),
+        ("float32 below 1.2e-38", "scale the data"),
+    ):
         assert any(each["what"].startswith(f"{number}: {what}") and mend in each["mend"] for each in notes)
     assert not problems(told["findings"][f"Device {number}"])
     assert not any(each["fp64"] for each in told["devices"])
