@@ -130,7 +130,23 @@ def _list_devices() -> tuple[list[dict[str, Any]], list[Finding]]:
                 what = f"{record['number']}: no float64, which raises TypeError there; float32 is computed"
                 findings.append(Finding(NOTE, what, "pass dtype=np.float32 where arrays are made"))
             findings.extend(_arithmetic_findings(record))
+            if not record["trusted"]:
+                what = (
+                    f"{record['number']}: its compiler crashes or never finishes for some kernels: NumPy computes these"
+                )
+                findings.append(Finding(NOTE, what, f"`{POCL}` compiles all kernels"))
+    findings.extend(_choice_findings(devices))
     return devices, findings
+
+
+def _choice_findings(devices: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Say which of several PoCLs is used for the same processor."""
+    versions = {d["number"]: v[1] for d in devices if (v := re.search(r"PoCL (\d+\.\d+)", d["platform"]))}
+    if len(versions) > 1:
+        chosen = next((d["number"] for d in devices if d["chosen"] and d["number"] in versions), min(versions))
+        others = [version for number, version in versions.items() if number != chosen]
+        what = f"{chosen} is PoCL {versions[chosen]}; PoCL {' and '.join(others)} runs on the same processor"
+        yield Finding(NOTE, what, f"to use another one, set CLARRAY_DEVICE={others[0]}")
 
 
 def _arithmetic_findings(device: dict[str, Any]) -> Iterator[Finding]:

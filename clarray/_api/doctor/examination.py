@@ -51,6 +51,7 @@ def _list() -> None:
             fp64=has.fp64,
             fma=has.fma,
             subnormals=has.subnormals,
+            trusted=not device.backend.compiles_in_child(device.cl_device),
             chosen=device is chosen,
         )
 

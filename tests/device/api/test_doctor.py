@@ -278,6 +278,30 @@ def test_a_device_without_float64_fma_and_subnormal_numbers() -> None:
     assert not any(each["fp64"] for each in told["devices"])
 
 
+def listed(number: int, version: str, chosen: bool, trusted: bool = True) -> dict[str, Any]:
+    """What the subprocess prints about a CPU with a PoCL of this version."""
+    sizes = dict.fromkeys(("units", "memory", "largest", "left", "limit"), 1 << 30)
+    lacks_nothing = {"fp64": True, "fma": True, "subnormals": True, "trusted": trusted}
+    platform = f"Portable Computing Language, OpenCL 3.0 PoCL {version}  Linux"
+    names = {"number": number, "name": "cpu", "kind": "cpu", "driver": version, "platform": platform}
+    return {**names, **sizes, **lacks_nothing, "chosen": chosen}
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_several_pocls(monkeypatch: pytest.MonkeyPatch, chosen: int) -> None:
+    records = [listed(0, "3.0-rc2", chosen == 0), listed(1, "7.1+debian", chosen == 1, trusted=False)]
+    monkeypatch.setattr(command, "from_subprocess", lambda words: (records, None))
+    _, found = command._list_devices()
+    notes = [f"{each.what} -> {each.mend}" for each in found if each.state == NOTE]
+    used, other = ("3.0", "7.1") if chosen == 0 else ("7.1", "3.0")
+    assert notes == [
+        "1: its compiler crashes or never finishes for some kernels: NumPy computes these -> "
+        "`pip install pocl-binary-distribution` compiles all kernels",
+        f"{chosen} is PoCL {used}; PoCL {other} runs on the same processor -> "
+        f"to use another one, set CLARRAY_DEVICE={other}",
+    ]
+
+
 def child_that(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(children, "_EXAMINATION", [sys.executable, "-c", code])
 
