@@ -161,7 +161,7 @@ class Pocl(Backend):
         return os.name == "posix" and _major_version(device) >= _FIRST_UNTRUSTED
 
     def shorten_source(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
-        return header.with_declarations(source, attribute) if cpu_name.is_patchable(device) else None
+        return header.with_declarations(source, attribute, wheel=cpu_name.is_patchable(device))
 
     # Binaries
 

@@ -1,7 +1,7 @@
 """Replace PoCL's header by the declarations that a source needs.
 
-PoCL 3.0 declares every built-in function in every program. The header has 980 KB, and takes six sevenths of the build
-time of a small program. Defining the header's guard leaves it out, and the declarations of the names that a source
+PoCL declares every built-in function in every program. The header has 980 KB, and takes six sevenths of the build time
+of a small program. Defining the header's guard leaves it out, and the declarations of the names that a source
 uses are put before the source.
 
 PoCL splits loads and stores of vectors into halves, down to elements, and the compiler has to merge them again. That
@@ -11,6 +11,7 @@ is a third of the time for the machine code. The definitions here are one access
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -57,10 +58,10 @@ class _Declaration(NamedTuple):
     words: frozenset[str] = frozenset()
 
 
-def with_declarations(source: str, attribute: str) -> tuple[str, list[str]] | None:
+def with_declarations(source: str, attribute: str, wheel: bool) -> tuple[str, list[str]] | None:
     """Return a source with the declarations that it needs, and the option that leaves the header out.
 
-    The result is None if the wheel's header does not exist. A name that only a macro composes is not found. If such a
+    The result is None if the header does not exist. A name that only a macro composes is not found. If such a
     source does not compile, compile the original source.
 
     Parameters
@@ -69,8 +70,10 @@ def with_declarations(source: str, attribute: str) -> tuple[str, list[str]] | No
         OpenCL C.
     attribute : str
         The text before every function.
+    wheel : bool
+        Whether the PoCL is the wheel's, and not the system's.
     """
-    folder = _folder()
+    folder = _folder(wheel)
     if folder is None:
         return None
     declarations = _declarations(folder)
@@ -89,10 +92,13 @@ def with_declarations(source: str, attribute: str) -> tuple[str, list[str]] | No
 
 
 @cache
-def _folder() -> Path | None:
-    """Return the folder of the wheel's headers, or None."""
-    folder = Path(cl.__file__).parents[1] / "pocl_binary_distribution/.libs/share/pocl/include"
-    return folder if (folder / "opencl-c.h").is_file() else None
+def _folder(wheel: bool) -> Path | None:
+    """Return the folder of the headers of the wheel, or of the system's or conda's PoCL, or None."""
+    prefixes = [Path(cl.__file__).parents[1] / "pocl_binary_distribution/.libs"]
+    if not wheel:
+        prefixes = [Path(sys.prefix), Path("/usr/local"), Path("/usr")]
+    folders = [prefix / "share/pocl/include" for prefix in prefixes]
+    return next((folder for folder in folders if (folder / "opencl-c.h").is_file()), None)
 
 
 @cache
