@@ -21,6 +21,7 @@ from clarray._engine.runtime.backends.pocl import backend as pocl
 from clarray._engine.runtime.cache import DiskCache
 
 from ..device.conftest import policy_in_force
+from .conftest import ROOT
 
 SOURCE = "kernel void one(global int *x) { x[0] = 1; } /* %s */"
 MOST_SECONDS = 60.0  # for a child process on a busy machine
@@ -32,6 +33,7 @@ def untrusted(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(type(device.backend), "compiles_in_child", lambda *_: True)
     monkeypatch.setattr(device, "program_cache", DiskCache(tmp_path / "programs"))
     monkeypatch.setattr(compiler_process, "_failures", {})
+    monkeypatch.setattr(compiler_process, "_can_start", True)
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))  # for the child process
     compiler_process._end_all()
     yield
@@ -161,8 +163,15 @@ def test_no_limit_is_no_child(
 @pytest.mark.parametrize("code", ["raise SystemExit(1)", "import sys; sys.stdin.close(); raise SystemExit(1)"])
 def test_a_child_that_cannot_work_changes_nothing(device: Device, child: Callable[[str], list[int]], code: str) -> None:
     starts = child(code)
-    assert launch(device, code) == 1
-    assert starts
+    assert launch(device, code) == launch(device, f"{code}, again") == 1
+    assert len(starts) == 1
+
+
+def test_a_child_finds_clarray_in_the_current_folder(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["", *(folder for folder in sys.path if folder != str(ROOT))])
+    monkeypatch.chdir("/")
+    assert launch(device, "the current folder") == 1
+    assert len(compiler_process._idle) == 1
 
 
 def test_no_process_can_be_started(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

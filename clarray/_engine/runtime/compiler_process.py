@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from clarray._engine.runtime.cache import DiskCache, cache_key
@@ -35,6 +36,7 @@ _DONE, _FAILED = b"done\n", b"failed\n"
 _CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
 _failures: dict[str, dict[str, object]] = {}  # those that this process has seen, by their keys on disk
 _idle: list[subprocess.Popen[bytes]] = []
+_can_start = True  # False once a child process could not start: each attempt takes a tenth of a second
 
 
 def limit_seconds() -> float:
@@ -89,7 +91,8 @@ def compile_in_child(request: Mapping[str, Any], cache: DiskCache, key: str) -> 
 
 def _compile(request: bytes, limit: float) -> int:
     """Have a child process compile. Return the signal that has ended its compiler, or 0."""
-    while True:
+    global _can_start
+    while _can_start:
         is_new = False
         try:
             child = _idle.pop()
@@ -98,7 +101,7 @@ def _compile(request: bytes, limit: float) -> int:
             try:
                 child = _start()
             except OSError:
-                return 0
+                break
         reply: bytes | None = None
         try:
             reply = _ask(child, request, _WALL_FACTOR * limit)
@@ -113,17 +116,19 @@ def _compile(request: bytes, limit: float) -> int:
             return signal.SIGXCPU
         if -child.returncode in _CRASHES:
             return -child.returncode
-        if is_new:  # it could not start
-            return 0
+        _can_start = not is_new  # an older one may have ended after its last work
+    return 0
 
 
 def _start() -> subprocess.Popen[bytes]:
+    """Start a child process. It imports what this process can import."""
+    folders = [*filter(None, sys.path), str(Path(__file__).resolve().parents[3])]
     return subprocess.Popen(
         _COMMAND,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, SETTING: "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={**os.environ, SETTING: "0", "PYTHONPATH": os.pathsep.join(folders)},
         bufsize=0,
         start_new_session=True,  # Ctrl-C reaches this process only, which then ends the child
     )
