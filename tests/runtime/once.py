@@ -1,4 +1,7 @@
-"""A process that launches one small program, in the ways there are, and says how often it was built."""
+"""A process that launches one small program on each queue, and prints how often it was built for a queue.
+
+The two queues of PoCL 3.0 share a binary, and so one build.
+"""
 
 ONCE = """
 import numpy as np
@@ -14,5 +17,6 @@ with profile() as p:
     out = np.empty(8, np.float32)
     device.read(memory, 0, out)
 assert (out == 4 * np.arange(8)).all(), out
-print(p.builds)
+queues = 1 if device.inline is None or device.probed.binary_ids else 2
+print(p.builds // queues)
 """

@@ -20,6 +20,8 @@ from clarray._engine.runtime.cache import DiskCache, cache_key
 
 from .once import ONCE
 
+IN_CHILD = current_device().backend.compiles_in_child(current_device().cl_device)
+
 OF_ONE_SHAPE = """
 import numpy as np
 from clarray._engine.runtime import current_device
@@ -174,6 +176,7 @@ print(p.builds, len(asked))
 """
 
 
+@pytest.mark.skipif(IN_CHILD, reason="a child process asks for the binaries")
 @pytest.mark.parametrize("hidden", [False, True])
 def test_binaries_are_asked_for_no_more_often_than_they_must(fresh: Any, tmp_path: Path, hidden: bool) -> None:
     """PoCL counts a user of each for good: it is asked for a few, and only where its memory does not tell them."""
@@ -228,7 +231,8 @@ def test_a_program_is_kept_once_all_of_it_was_launched(fresh: Any) -> None:
     """So that processes that run beside find it; and of PoCL nothing is compiled that nobody has launched."""
     found = fresh(BOTH)
     assert found.stderr == ""
-    assert found.stdout == ("0\n1\n" if current_device().backend.name == "pocl" else "1\n1\n")
+    at_launch = current_device().backend.name == "pocl" and not IN_CHILD
+    assert found.stdout == ("0\n1\n" if at_launch else "1\n1\n")
 
 
 FULL = """
@@ -304,6 +308,7 @@ def test_many_processes_at_once(fresh_cold: Any) -> None:
 
 
 def test_nowhere_to_keep_anything(fresh: Any, tmp_path: Path) -> None:
+    """A child process that cannot hand over what it has compiled has only shown that it can be compiled."""
     (tmp_path / "file").write_text("in the way")
     result = fresh(ONCE, CLARRAY_CACHE_DIR=str(tmp_path / "file" / "below"))
-    assert (result.stdout, result.stderr) == ("1\n", "")
+    assert (result.stdout, result.stderr) == ("2\n" if IN_CHILD else "1\n", "")

@@ -79,6 +79,11 @@ def _without_files(data: bytes) -> bytes:
     return data[:program] + bytes(4) + kernel
 
 
+def _is_known(binary: bytes) -> bool:
+    """Return whether a binary is another runtime's than PoCL's, or has the layout of PoCL 3.0."""
+    return current_device().backend.name != "pocl" or binary_format.has_supported_layout(binary)
+
+
 def _programs(folder: Path) -> dict[str, bytes]:
     cache = DiskCache(folder / "programs")
     return {file.name: cache.load(file.name) or b"" for file in cache.folder.iterdir()}
@@ -106,6 +111,8 @@ def test_whatever_becomes_of_a_program_the_next_process_is_right_and_heals_it(
     cache = DiskCache(folder / "programs")
     sound = _programs(folder)
     assert all(map(binary_format.is_complete, sound.values()))
+    if damage in UNSOUND and not all(map(_is_known, sound.values())):
+        pytest.skip("the layout of these binaries is not known")
     for file in list(cache.folder.iterdir()):
         if damage in DAMAGES:
             file.write_bytes(DAMAGES[damage](file.read_bytes()))
@@ -128,7 +135,7 @@ def test_whatever_becomes_of_a_program_the_next_process_is_right_and_heals_it(
 def test_every_piece_of_a_binary_is_seen_to_be_one(kept: Path) -> None:
     for binary in _programs(kept).values():
         assert binary_format.is_complete(binary)
-        if not binary.startswith(b"poclbin"):
+        if not binary_format.has_supported_layout(binary):
             continue
         assert not any(binary_format.is_complete(binary[:at]) for at in range(73, len(binary), 41))
         assert not binary_format.is_complete(_without_files(binary))
