@@ -25,6 +25,7 @@ def made(
 def test_counts(device: Device, scale: Any) -> None:
     x = np.ones(1000, np.float32)
     scale(x, 1.0, True)
+    scale(x, 1.0, False)
     with profile() as p:
         scale(x, 2.0, True)
         scale(x, 2.0, False)
