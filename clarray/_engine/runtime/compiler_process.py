@@ -31,7 +31,7 @@ SETTING = "CLARRAY_COMPILE_SECONDS"
 _DEFAULT_SECONDS = 20.0
 _WALL_FACTOR = 10  # a child that gets less than this part of a processor is given up
 _COMMAND = (sys.executable, "-P", "-m", f"{__package__}.compiler_main")
-_END_SECONDS = 5.0  # the longest wait for a process that has closed its output
+_END_SECONDS = 2.0  # the longest wait for a process that ends by itself
 _DONE, _FAILED = b"done\n", b"failed\n"
 _CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
 _failures: dict[str, dict[str, object]] = {}  # those that this process has seen, by their keys on disk
@@ -109,7 +109,7 @@ def _compile(request: bytes, limit: float) -> int:
             if reply in (_DONE, _FAILED):
                 _idle.append(child)
             else:
-                _end(child, has_ended=reply == b"")
+                _end(child, _END_SECONDS if reply == b"" else 0.0)
         if reply in (_DONE, _FAILED):
             return 0
         if reply is None or child.returncode == -signal.SIGXCPU:
@@ -147,14 +147,13 @@ def _ask(child: subprocess.Popen[bytes], request: bytes, seconds: float) -> byte
     return child.stdout.readline() if ready else None
 
 
-def _end(child: subprocess.Popen[bytes], has_ended: bool = False) -> None:
-    """End a child process, and release what belongs to it. Its return code says why it `has_ended` by itself."""
+def _end(child: subprocess.Popen[bytes], patience: float) -> None:
+    """Wait for a child process, and kill it if it does not end in time. It ends when its input is closed."""
     assert child.stdin is not None
     assert child.stdout is not None
     child.stdin.close()
-    if has_ended:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(_END_SECONDS)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(patience)
     child.kill()
     child.wait()
     child.stdout.close()
@@ -163,7 +162,7 @@ def _end(child: subprocess.Popen[bytes], has_ended: bool = False) -> None:
 @atexit.register
 def _end_all() -> None:
     while _idle:
-        _end(_idle.pop())
+        _end(_idle.pop(), _END_SECONDS)  # it removes its files
 
 
 @after_fork_in_child
