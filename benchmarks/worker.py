@@ -30,10 +30,12 @@ class Gone(Exception):
 class Worker:
     """The process of one library, from outside."""
 
+    script = __file__  # run in the process
+
     def __init__(self, peer: str, program: str, size: str, folder: Path, limit: float) -> None:
         self.limit = limit
         self.errors = folder / f"{peer}.stderr"
-        line = [sys.executable, __file__, peer, program, size, str(folder)]
+        line = [sys.executable, self.script, peer, program, size, str(folder)]
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
 
@@ -43,14 +45,18 @@ class Worker:
 
     def run(self) -> tuple[float, float, str | None]:
         """Have the program run once: its seconds, those of processors, and how the answer differs from NumPy's."""
+        answer = self.ask("run")
+        return answer["seconds"], answer["cpu_seconds"], answer["differs"]
+
+    def ask(self, method: str) -> dict[str, Any]:
+        """Call a method of the object in the process, and return its answer."""
         assert self.process.stdin is not None
         try:
-            self.process.stdin.write(b"run\n")
+            self.process.stdin.write(f"{method}\n".encode())
             self.process.stdin.flush()
         except OSError:
             raise Gone(self.last_words()) from None
-        answer = self.answer()
-        return answer["seconds"], answer["cpu_seconds"], answer["differs"]
+        return self.answer()
 
     def answer(self) -> dict[str, Any]:
         found = json.loads(self.line(time.monotonic() + self.limit))
@@ -114,7 +120,8 @@ class Inside:
             return difference(mine, list(kept.values()), self.program.differing)
 
 
-def main() -> None:
+def main(inside: Callable[..., Any]) -> None:
+    """Make an object of the arguments, and answer with what its methods return, of which a line names one."""
     # Answers go through the pipe that was given; what libraries print goes where errors go.
     pipe = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -127,11 +134,11 @@ def main() -> None:
         print(json.dumps(found), file=pipe, flush=True)
 
     warnings.simplefilter("ignore")
-    made: list[Inside] = []
-    answer(lambda: made.append(Inside(*sys.argv[1:])) or {"version": made[0].peer.version})
-    for _ in sys.stdin:
-        answer(made[0].run)
+    made: list[Any] = []
+    answer(lambda: made.append(inside(*sys.argv[1:])) or {"version": made[0].peer.version})
+    for line in sys.stdin:
+        answer(getattr(made[0], line.strip()))
 
 
 if __name__ == "__main__":
-    main()
+    main(Inside)
