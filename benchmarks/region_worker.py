@@ -18,7 +18,7 @@ from region_programs import PROGRAMS, draw
 from workloads import difference
 
 BURST = 0.03  # seconds of runs, one after the other, of which the best counts
-COPYING = 0.05  # seconds of copies, of which the best counts
+COPYING = 0.2  # seconds of copies, of which the best counts
 LEAST_COPY = 1 << 20  # bytes
 DEVICE_KIND = "REGIONS_DEVICE_KIND"  # the variable that says whether the other libraries compute on a GPU
 
@@ -131,7 +131,7 @@ class Inside:
         """Return the bytes that a copy reads and writes in a second, where it moves as many as the program."""
         array = self.peer.upload(np.ones(max(self.moved, LEAST_COPY) // 16))
         begin, times = time.perf_counter(), []
-        while len(times) < 3 or time.perf_counter() - begin < COPYING:
+        while len(times) < 10 or time.perf_counter() - begin < COPYING:
             start = time.perf_counter()
             self.peer.finish(array.copy())
             times.append(time.perf_counter() - start)
