@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import CompilationError, Device, Program, compiler_process, profiling
+from clarray._engine.launch.kernel_cache import kernel_cache_of
+from clarray._engine.runtime import CompilationError, Device, Program, compiler_process, current_device, profiling
 from clarray._engine.runtime.backends.pocl import backend as pocl
 from clarray._engine.runtime.cache import DiskCache
 
@@ -219,9 +220,17 @@ def refused(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> 
         compile_in_child(asked, *rest)
 
     monkeypatch.setattr(compiler_process, "compile_in_child", refuse)
-    clarray.reset()
+    forget_programs()
     yield sources
-    clarray.reset()
+    forget_programs()
+
+
+def forget_programs() -> None:
+    """Forget the compiled kernels of the device, so that the next launches load or compile them."""
+    cache = kernel_cache_of(current_device())
+    cache.prepared = {}
+    cache.rendered.clear()
+    cache.device.release_programs()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,14 @@ def _on_a_device_with_float64() -> None:
         pytest.skip("the device has no float64, NumPy's default")
 
 
-@pytest.mark.parametrize("name", REGIONS.PROGRAMS)
+# Their kernels take a second to compile: one program of four, and the others with `--exhaustive`.
+SOME = [
+    pytest.param(name, marks=pytest.mark.exhaustive if number % 4 else [])
+    for number, name in enumerate(REGIONS.PROGRAMS)
+]
+
+
+@pytest.mark.parametrize("name", SOME)
 def test_program(name: str) -> None:
     program, given = REGIONS.PROGRAMS[name], REGIONS.draw(name, SIZE)
     expected = program.compute(np, *given)

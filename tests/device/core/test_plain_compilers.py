@@ -16,7 +16,7 @@ from clarray._engine.runtime import current_device, programs
 from clarray._engine.runtime.capabilities import _CLANG_BUILTINS
 from clarray._engine.runtime.errors import UNLINKED
 
-TEMPLATES = Path(clarray.__file__).with_name("templates")
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 
 # Templates whose results depend on one rounding: the same bits on every device, remainders, and sums of two parts.
 EXACT = {
