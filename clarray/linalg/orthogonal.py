@@ -73,6 +73,8 @@ def _decompose_small(operation: str, a: Any, mode: str, upper: bool = False) -> 
     if len(shape) < 2 or (operation == "eigh" and not is_square(shape)):
         return None
     device = device_of_operands((a,))
+    if operation != "eigh" and not device.capabilities.reflections:
+        return None
     elements: int = prod(shape)
     small = launchers.small_matrices.supports_stack(device, max(shape[-2:]), prod(shape[:-2]))
     if not small and (elements or not launchers.factorization.supports_matrix(device)):

@@ -299,3 +299,4 @@ class _Described:
 def test_which_compilers_are_not_trusted(monkeypatch: pytest.MonkeyPatch, version: str, expected: bool) -> None:
     monkeypatch.undo()  # of the fixture
     assert pocl.Pocl().compiles_in_child(_Described(version)) is expected  # type: ignore[arg-type]
+    assert pocl.Pocl().compiles_reflections(_Described(version)) is ("PoCL 7" not in version and "10" not in version)  # type: ignore[arg-type]

@@ -64,6 +64,8 @@ class Capabilities:
         The text before every kernel and helper, usually ''.
     little_endian : bool
         Whether the byte order is little-endian.
+    reflections : bool
+        See `Backend.compiles_reflections`.
     int64_atomics : bool
         Whether the device has atomic exchange and maximum of 64-bit integers.
     wide_registers : bool
@@ -96,6 +98,7 @@ class Capabilities:
     clang_builtins: bool
     function_attribute: str
     little_endian: bool
+    reflections: bool = True
     fma: bool = True
     subnormals: bool = True
     int64_atomics: bool = False
@@ -208,6 +211,7 @@ def describe(device: cl.Device, probed: ProbeResult) -> Capabilities:
         clang_builtins=probed.clang_builtins and not _simulated("NO_BUILTINS", device),
         function_attribute=probed.function_attribute,
         little_endian=bool(device.endian_little),
+        reflections=find_backend(device).compiles_reflections(device),
         fma=_has_fma(device),
         subnormals=bool(device.single_fp_config & cl.device_fp_config.DENORM)
         and not _simulated("NO_SUBNORMALS", device),

@@ -208,3 +208,17 @@ def test_what_follows_from_singular_values(form: str) -> None:
     np.testing.assert_allclose(u * s[:, None] @ vh, h, atol=1e-5)
     same(clarray.linalg.pinv(clarray.asarray(h), hermitian=True), np.linalg.pinv(h, hermitian=True), 1e-3)
     assert float(clarray.linalg.cond(clarray.zeros((2, 2), np.float32))) == np.inf
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_stacks_that_are_large_enough_for_every_device(dtype: str) -> None:
+    """The device's own policy: the compiler of PoCL 7.1 makes wrong code of its kernels."""
+    a = np.random.default_rng(0).standard_normal((20_000, 3, 3)).astype(dtype)
+    x = clarray.array(a)
+    q, r = map(np.asarray, clarray.linalg.qr(x))
+    np.testing.assert_allclose(q @ r, a, atol=1e-5)
+    u, s, vh = map(np.asarray, clarray.linalg.svd(x))
+    np.testing.assert_allclose((u * s[:, None, :]) @ vh, a, atol=1e-5)
+    h = a + a.conj().swapaxes(1, 2)
+    w, v = map(np.asarray, clarray.linalg.eigh(clarray.array(h)))
+    np.testing.assert_allclose(h @ v, v * w[:, None, :], atol=1e-5)

@@ -159,6 +159,10 @@ class Backend:
         """Return whether a child process compiles programs, since the compiler may end its process or never finish."""
         return False
 
+    def compiles_reflections(self, device: cl.Device) -> bool:
+        """Return whether the compiler makes right code of Householder's reflections in stacks of small matrices."""
+        return True
+
     def shorten_source(self, device: cl.Device, source: str, attribute: str) -> tuple[str, list[str]] | None:
         """Return a source that compiles faster to the same program, with its options, or None."""
         return None
