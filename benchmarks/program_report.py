@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import clarray
-from report import about, readable, write_chart, write_json
+from clarray._engine.runtime import Device
+from report import about, device_line, readable, write_chart, write_json
 
 NAME = "{:<8}{:<22}"
 COLUMN = "{:>22}"
@@ -51,6 +52,13 @@ def geometric_mean(ratios: Iterable[float]) -> float:
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
+def print_setting(device: Device, missing: Iterable[str]) -> None:
+    """Print the device, and the libraries that the tables lack."""
+    print(device_line(device))
+    for peer in missing:
+        print(f"  without {peer}, which is not installed")
+
+
 class Report:
     """Collects what the programs took, and shows each as it comes."""
 
@@ -77,10 +85,7 @@ class Report:
         return not any("clarray" in row.errors | row.differs for row in self.rows)
 
     def header(self, missing: Iterable[str]) -> None:
-        what = self.device.capabilities
-        print(f"{what.name} ({what.platform} {what.platform_version}, driver {what.driver})")
-        for peer in missing:
-            print(f"  without {peer}, which is not installed")
+        print_setting(self.device, missing)
         headings = (COLUMN.format(f"{peer}: first, best") for peer in self.peers)
         print("\n" + NAME.format("size", "program"), *headings, "  ratio")
 

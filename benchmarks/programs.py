@@ -55,13 +55,7 @@ def measure(program: Program, size: str, peers: list[str], budget: float, limit:
     with tempfile.TemporaryDirectory() as folder:
         workers = {peer: Worker(peer, program.name, size, Path(folder), limit) for peer in peers}
         try:
-            left = list(workers)
-            for peer in peers:
-                try:
-                    row.versions[peer] = workers[peer].ready()
-                except Gone as error:
-                    row.errors[peer] = str(error)
-                    left.remove(peer)
+            left = [peer for peer in peers if is_ready(workers[peer], peer, row)]
             for done in range(RUNS):
                 may_take = budget * (PATIENCE if done == 1 else 1)
                 left = [p for p in left if done == 0 or sum(row.seconds[p]) < may_take]
@@ -70,6 +64,16 @@ def measure(program: Program, size: str, peers: list[str], budget: float, limit:
             for worker in workers.values():
                 worker.stop()
     return row
+
+
+def is_ready(worker: Worker, peer: str, row: Row) -> bool:
+    """Wait until a process has its inputs. Return False if it gave no answer, and so will not give another."""
+    try:
+        row.versions[peer] = worker.ready()
+    except Gone as error:
+        row.errors[peer] = str(error)
+        return False
+    return True
 
 
 def run_once(worker: Worker, peer: str, row: Row) -> bool:

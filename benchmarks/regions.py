@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import clarray
-from program_report import Row, geometric_mean
-from programs import run_once, with_empty_caches
+from program_report import Row, geometric_mean, print_setting
+from programs import is_ready, run_once, with_empty_caches
 from region_programs import PROGRAMS, count_operations
 from region_worker import DEVICE_KIND, Worker, has_text_for
 from report import about, readable, write_json
@@ -91,15 +91,6 @@ def measure(program: str, size: int, peers: list[str], budget: float, limit: flo
     return row
 
 
-def is_ready(worker: Worker, peer: str, row: RegionRow) -> bool:
-    try:
-        row.versions[peer] = worker.ready()
-    except Gone as error:
-        row.errors[peer] = str(error)
-        return False
-    return True
-
-
 def run_burst(worker: Worker, peer: str, row: RegionRow) -> bool:
     """Append the best run of a burst. Return False if the process gave no answer."""
     try:
@@ -127,10 +118,7 @@ class Report:
         self.path = folder / f"regions_{'cpu' if device.capabilities.kind == 'cpu' else 'gpu'}.json"
 
     def header(self, missing: list[str]) -> None:
-        what = self.device.capabilities
-        print(f"{what.name} ({what.platform} {what.platform_version}, driver {what.driver})")
-        for peer in missing:
-            print(f"  without {peer}, which is not installed")
+        print_setting(self.device, missing)
         headings = (COLUMN.format(f"{peer}: first, best") for peer in self.peers)
         counts = COUNTS.format("launches", "host", "kernels", "floor", "of it")
         print("\n" + NAME.format("program", "size", "ops"), *headings, counts)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from clarray._engine.runtime import Device
 from measure import Bench, Measurement
 from operations import Aim, Operation
 
@@ -28,6 +29,12 @@ def readable(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.2f} us"
+
+
+def device_line(device: Device) -> str:
+    """Return the line at the top of a table: the device, and the runtime that it was measured with."""
+    what = device.capabilities
+    return f"{what.name} ({what.platform} {what.platform_version}, driver {what.driver})"
 
 
 def met(aim: Aim, seconds: float, numpy: float | None, floor: float | None) -> bool | None:
@@ -50,8 +57,7 @@ class Report:
         self.right = True
 
     def header(self) -> None:
-        what = self.bench.device.capabilities
-        print(f"{what.name} ({what.platform} {what.platform_version}, driver {what.driver})")
+        print(device_line(self.bench.device))
         peers = ", ".join(f"{p.name} {p.version}" for p in self.bench.peers)
         print(f"peers: {peers}")
         for name, why in self.bench.missing.items():
