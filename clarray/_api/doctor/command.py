@@ -126,15 +126,7 @@ def _list_devices() -> tuple[list[dict[str, Any]], list[Finding]]:
         else:
             devices.append(record)
             findings.append(Finding(OK, _device_line(record)))
-            if not record["fp64"]:
-                what = f"{record['number']}: no float64, which raises TypeError there; float32 is computed"
-                findings.append(Finding(NOTE, what, "pass dtype=np.float32 where arrays are made"))
-            findings.extend(_arithmetic_findings(record))
-            if not record["trusted"]:
-                what = (
-                    f"{record['number']}: its compiler crashes or never finishes for some kernels: NumPy computes these"
-                )
-                findings.append(Finding(NOTE, what, f"`{POCL}` compiles all kernels"))
+            findings.extend(_lacking_findings(record))
     findings.extend(_choice_findings(devices))
     return devices, findings
 
@@ -149,8 +141,11 @@ def _choice_findings(devices: list[dict[str, Any]]) -> Iterator[Finding]:
         yield Finding(NOTE, what, f"to use another one, set CLARRAY_DEVICE={others[0]}")
 
 
-def _arithmetic_findings(device: dict[str, Any]) -> Iterator[Finding]:
-    """Name what the arithmetic of a device lacks."""
+def _lacking_findings(device: dict[str, Any]) -> Iterator[Finding]:
+    """Name what a device lacks."""
+    if not device["fp64"]:
+        what = f"{device['number']}: no float64, which raises TypeError there; float32 is computed"
+        yield Finding(NOTE, what, "pass dtype=np.float32 where arrays are made")
     if not device["fma"]:
         what = f"{device['number']}: fma of float32 is a function of many instructions; float32 sums round each product"
         other = f"`{POCL}` is faster on this processor" if device["kind"] == "cpu" else "use another device or driver"
@@ -158,6 +153,9 @@ def _arithmetic_findings(device: dict[str, Any]) -> Iterator[Finding]:
     if not device["subnormals"]:
         what = f"{device['number']}: float32 below 1.2e-38 counts as 0; clarray.linalg has NumPy compute tiny matrices"
         yield Finding(NOTE, what, "scale the data, or use another device or driver, if such numbers matter")
+    if not device["trusted"]:
+        what = f"{device['number']}: its compiler crashes or never finishes for some kernels: NumPy computes these"
+        yield Finding(NOTE, what, f"`{POCL}` compiles all kernels")
 
 
 def _device_line(device: dict[str, Any]) -> str:

@@ -129,8 +129,8 @@ class KernelCache:
 
     def kernel(self, source: Source) -> Kernel:
         """Return the kernel of a source. Equal sources share one program."""
-        found = self._program(source.text, {source.name: source.arg_types}).kernel(source.name)
-        return found if source.fields is None else _with_fields(found, source.fields)
+        kernel = self._program(source.text, {source.name: source.arg_types}).kernel(source.name)
+        return kernel if source.fields is None else _with_fields(kernel, source.fields)
 
     def kernels(self, text: str, fields: Mapping[str, Fields]) -> dict[str, Kernel]:
         """Return the kernels of one program, by name."""

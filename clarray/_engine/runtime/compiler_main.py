@@ -35,10 +35,10 @@ def main() -> None:
         request = sys.stdin.buffer.readline()
         if not request:
             break
-        os.write(replies, _serve(json.loads(request)))
+        os.write(replies, _reply_to(json.loads(request)))
 
 
-def _serve(request: dict[str, Any]) -> bytes:
+def _reply_to(request: dict[str, Any]) -> bytes:
     """Compile one program, and return the reply."""
     _limit_processor_time(time.process_time() + request["seconds"])
     try:
@@ -54,9 +54,9 @@ def _limit_processor_time(seconds: float | None) -> None:
     """Have the system end this process once it has used so much processor time."""
     if resource is not None:
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        wanted = hard if seconds is None else ceil(seconds)
-        if hard == resource.RLIM_INFINITY or wanted <= hard:
-            resource.setrlimit(resource.RLIMIT_CPU, (wanted, hard))
+        soft = hard if seconds is None else ceil(seconds)
+        if hard == resource.RLIM_INFINITY or soft <= hard:
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
 def _compile(request: dict[str, Any]) -> None:

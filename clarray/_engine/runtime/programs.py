@@ -19,6 +19,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import pyopencl as cl
@@ -282,7 +283,7 @@ class Program:
             "options": self._options,
         }
         start = time.perf_counter()
-        with contextlib.nullcontext() if in_background else compiling(self.names):
+        with self._shown(in_background):
             process.compile_in_child(request, device.program_cache, key)
         profiling.record("build", self.names, 0, time.perf_counter() - start)
         return self._load(queue, in_background) if device.program_cache.has(key) else None
@@ -302,12 +303,16 @@ class Program:
         except cl.Error:
             return None
 
+    def _shown(self, in_background: bool) -> AbstractContextManager[None]:
+        """Return the context that shows the user that the program is compiled. A background thread shows nothing."""
+        return contextlib.nullcontext() if in_background else compiling(self.names)
+
     def _compile(self, queue: Queue, in_background: bool) -> cl.Program:
         start = time.perf_counter()
         device = self._device
         attribute = device.probed.function_attribute
         try:
-            with contextlib.nullcontext() if in_background else compiling(self.names):
+            with self._shown(in_background):
                 program = compile_source(
                     device.context, queue.device, self.source, attribute, in_background, self._options
                 )

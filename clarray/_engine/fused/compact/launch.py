@@ -55,7 +55,7 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
     count = None if small or mask.shape != shape else recorded_count(mask)
     if count is not None and n * value.dtype.itemsize > _LARGE_BYTES:
         count = None
-    for single_pass in (True, False) if small or (count is None and _can_look_back(cache)) else (False,):
+    for single_pass in (True, False) if small or (count is None and _supports_lookback(cache)) else (False,):
         key: list[Any] = ["compact", value.sig, mask.sig, single_pass]
         input_args: list[Any] = []
         inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
@@ -125,7 +125,7 @@ _FAILED = "compact: looking back failed"
 COUNT_BYTES = 8  # memory for the count of a single pass, which each call allocates
 
 
-def _can_look_back(cache: KernelCache) -> bool:
+def _supports_lookback(cache: KernelCache) -> bool:
     policy = cache.policies.compact
     return bool(policy.look_back) and not policy.chunked and _FAILED not in cache.prepared
 
