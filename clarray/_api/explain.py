@@ -44,7 +44,7 @@ def explain(array: DeviceArray) -> Explanation:
     float32 4 on ...
     """
     node = array._node
-    device = device_of(node.inputs or (node,))
+    device = device_of(node)
     with device.lock:
         lines = [f"{_dtype_and_shape(node)} on {device}", "", "expression", *_tree_lines(node)]
         reason = _reason_without_plan(node)

@@ -31,6 +31,7 @@ from clarray._api.protocols import forget_counterparts
 from clarray._api.subclasses import SubclassMixin
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_policy import Config, config
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import CONST, Node
 from clarray._engine.runtime.profiling import NOWHERE, caller
 from clarray._engine.threads import import_whole
@@ -147,7 +148,7 @@ def _compute(array: DeviceArray, name: str) -> None:
     node = array._node
     if node.memory is not None or node.op is CONST:
         return
-    inputs, operation = node.inputs, getattr(node.op, "name", str(node.op))
+    inputs, operation = inputs_of(node), getattr(node.op, "name", str(node.op))
     array.evaluate()
     if array.dtype.kind in "fc" and not _all_true(_finite(array)):
         call = Call(name=f"{operation} (begun before, computed for {name})", operands=())

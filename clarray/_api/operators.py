@@ -31,6 +31,7 @@ from clarray._core.operands import (
 from clarray._core.own_frames import hide_own_frames
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import CONST, EAGER, MASKED, HostScalar, Node, constant, host_scalar
 from clarray._engine.expr.result_layout import has_same_order
 from clarray._engine.expr.view import broadcast_shapes
@@ -371,7 +372,7 @@ def _find_update_loop(ufunc: np.ufunc, array: DeviceArray, b: Any) -> tuple[Loop
 
 def _evaluate_if_overwritten(operand: Node, memory: Memory) -> None:
     """Evaluate a pending operand that reads the overwritten memory. `write` would evaluate it later anyway."""
-    for node in operand.inputs:
+    for node in inputs_of(operand):
         if node.memory is memory:
             evaluate(operand)
             return

@@ -57,7 +57,7 @@ def apply_ufunc(ufunc: np.ufunc, *operands: Operand, dtype: np.dtype | None = No
 def _check(dtype: np.dtype, nodes: list[Node]) -> None:
     """Raise TypeError for a dtype that no operand has and that the device lacks."""
     if dtype.kind in "fc" and all(n.dtype != dtype for n in nodes):
-        device_dtype(dtype, device_of([i for n in nodes for i in (n.inputs or (n,))]))
+        device_dtype(dtype, device_of(*nodes))
 
 
 def where(mask: Node, a: Operand, b: Operand) -> Node:

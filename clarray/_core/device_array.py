@@ -216,7 +216,7 @@ class DeviceArray(Methods):
         >>> clarray.zeros(3, device=0).device is clarray.devices()[0]
         True
         """
-        return device_of(self._node.inputs or (self._node,))
+        return device_of(self._node)
 
     def __len__(self) -> int:
         shape = self.shape

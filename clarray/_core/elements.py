@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 from clarray._engine.evaluate import device_of, evaluate
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import Node, host_scalar
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
@@ -116,10 +117,10 @@ def computed_number(node: Node) -> Node:
     Expressions of a constant need no launch. A large reduction stays pending, as does one in device memory or on a
     device whose queue has unfinished work.
     """
-    device = device_of(node.inputs)
+    device = device_of(node)
     if device.pending or device.inline is None:
         return node
-    nbytes = sum([n.size * n.dtype.itemsize for n in node.inputs])
+    nbytes = sum([n.size * n.dtype.itemsize for n in inputs_of(node)])
     if nbytes > kernel_cache_of(device).policies.reduce.at_once:
         return node
     return constant_element(evaluate(node), 0) or node

@@ -186,7 +186,7 @@ def _ends(view: View, edge: int) -> View:
 def part(array: DeviceArray, select: ViewFunction) -> np.ndarray:
     """Copy a part of an array to the host. Only this part of a pending array is evaluated, and it stays pending."""
     node = array._node
-    with device_of(node.inputs or (node,)).lock:
+    with device_of(node).lock:
         part_leaf = evaluate(slice_expression(node, select, evaluate))
     return asnumpy(wrap(part_leaf))
 

@@ -66,7 +66,7 @@ def supports_small_calls(device: Device) -> bool:
 
 def node_device(node: Node) -> Device:
     memory = node.memory
-    return device_of(node.inputs or (node,)) if memory is None else memory.device
+    return device_of(node) if memory is None else memory.device
 
 
 def is_exact_write(value: Any, dtype: np.dtype) -> bool:

@@ -428,7 +428,7 @@ def in_order(node: Node, order: str, like: View | None = None) -> Any:
     strides = ordered_strides(node.shape, axis_order(like or current, order))
     if all(n < 2 or s == t for n, s, t in zip(node.shape, current.strides, strides, strict=True)):
         return evaluate_if_eager(node)
-    reordered = arrays.wrap(new_leaf(device_of(node.inputs or (node,)), node.shape, node.dtype, order, like or current))
+    reordered = arrays.wrap(new_leaf(device_of(node), node.shape, node.dtype, order, like or current))
     assign(reordered, node)
     return reordered
 

@@ -77,7 +77,7 @@ def evaluate(node: Node) -> Node:
     """
     if node.memory is not None:
         return node
-    device = device_of(node.inputs or (node,))
+    device = device_of(node)
     with device.lock:
         if node.memory is not None:
             return node
@@ -172,7 +172,7 @@ def _write_constant(node: Node, device: Device) -> None:
 def _evaluate_selection(node: Selection) -> None:
     """Turn a selection by a mask into a leaf of one axis."""
     value, mask = node.args
-    device = device_of(node.inputs)
+    device = device_of(node)
     materialize_shared(value, mask, consumer=node)
     value, mask = node.args
     eager = node.flags & EAGER
@@ -199,7 +199,7 @@ def select(value: Node, mask: Node, room: int = 0) -> Node:
     Node
         A new leaf of one axis. Its size is final; the computation of its elements may not have finished.
     """
-    device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
+    device = device_of(value, mask)
     with device.lock:
         materialize_shared(value, mask)
         eager = (value.flags | mask.flags) & EAGER

@@ -11,6 +11,7 @@ from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
 from clarray._engine.expr.build import live_readers, prune, replace_with_copy
+from clarray._engine.expr.graph import graph_of, inputs_of
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
@@ -38,7 +39,7 @@ def write(target: Node, value: Node) -> None:
     if target.size == 0:
         return
     if Device.several:
-        device_of((target, *(value.inputs or (value,))))  # raises if there are two
+        device_of(target, value)  # raises if there are two
     with memory.device.lock:
         flush_readers(memory, value)
         if value.memory is None:
@@ -97,10 +98,10 @@ def _reads_overlap(value: Node, target: Node) -> bool:
     if value.flags & REDUCES:
         inputs = transform_inputs(value)
         if (epilogue := find_epilogue(value)) is not None:
-            inputs += epilogue.reduced.inputs
+            inputs += inputs_of(epilogue.reduced)
         if any(overlaps(node, target, count_identical=True) for node in inputs):
             return True
-    for node in value.inputs:
+    for node in inputs_of(value):
         other = node.memory
         if other is not None and (other is memory or shared) and overlaps(node, target):
             return True
@@ -125,16 +126,16 @@ def steal_memory(target: Node, value: Node) -> None:
     memory = target.memory
     assert memory is not None
     if Device.several:
-        device_of((target, *value.inputs))  # raises if there are two
+        device_of(target, value)  # raises if there are two
     with memory.device.lock:
-        signature = value.sig
+        args = value.args
         if (
             value.memory is None
             and not (memory.shared or value.flags & EAGER)
             and _can_share_layout(value, target)
             and _flush_other_readers(memory, value)
             # again if one of its subexpressions was evaluated
-            and (value.sig == signature or _can_share_layout(value, target))
+            and (value.args == args or _can_share_layout(value, target))
         ):
             _overwrite_and_copy(target, value)
         else:
@@ -147,7 +148,7 @@ def _can_share_layout(value: Node, target: Node) -> bool:
         return False
     if len(target.shape) < 2:
         return True
-    return not value.flags & REDUCES and all(map(_strides_descend, (target, *value.inputs)))
+    return not value.flags & REDUCES and all(map(_strides_descend, (target, *inputs_of(value))))
 
 
 def _strides_descend(node: Node) -> bool:
@@ -169,8 +170,8 @@ def _flush_other_readers(memory: Memory, value: Node) -> bool:
 
 
 def _depends_on(node: Node, value: Node) -> bool:
-    """Return whether a pending node has `value` in its tree."""
-    return any(arg is value or _depends_on(arg, value) for arg in node.args)
+    """Return whether a pending node reads `value`."""
+    return node is not value and value in graph_of(node).pending
 
 
 def flush_readers(memory: Memory, value: Node | None = None) -> None:
@@ -196,10 +197,18 @@ def _other_readers(memory: Memory, value: Node | None) -> list[Node]:
         readers = reversed(memory.readers)  # readers of whole parts were grown later
         if not value.readers and all(_is_part(reader, parts) for reader in readers):
             return []  # the common case, without the search for readers of readers
+    reading = _still_reading(memory)
+    return [node for reader in reading if not _is_part(reader, parts) and (node := reader()) is not None]
+
+
+def _still_reading(memory: Memory) -> list[ref[Node]]:
+    """Return references to the pending nodes with a memory among their inputs, outermost first."""
+    found: set[int] = set()
     nodes = live_readers(memory.readers)
-    direct_readers = [ref(node) for node in nodes if any(i.memory is memory for i in node.inputs)]
-    del nodes  # references are counted
-    return [node for reader in direct_readers if not _is_part(reader, parts) and (node := reader()) is not None]
+    for node in reversed(nodes):
+        if any(arg.memory is memory or id(arg) in found for arg in node.args):
+            found.add(id(node))
+    return [ref(node) for node in nodes if id(node) in found]
 
 
 def _is_part(reader: ref[Node], parts: set[int]) -> bool:

@@ -171,7 +171,7 @@ def _factorize_large(operation: str, a: Node, upper: bool) -> tuple[Node, ...]:
     if operation == "cholesky":
         return (launchers.factorization.cholesky(a, upper),)
     if operation == "inv":
-        unit = eye(a.shape[-1], dtype=a.dtype, device=device_of((a,)))
+        unit = eye(a.shape[-1], dtype=a.dtype, device=device_of(a))
         return (launchers.factorization.solve(a, _broadcast_to_stack(evaluate(unit._node), a.shape[:-2])),)
     return launchers.factorization.determinant(operation, a)
 

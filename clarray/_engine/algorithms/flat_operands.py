@@ -100,7 +100,7 @@ def flat_operands_of(value: Node, ordered: bool) -> FlatOperands:
         line = _single_loop(value, ordered)
         if line is not None:
             return line
-    memory = device_of((value,)).allocate(value.size * value.dtype.itemsize)
+    memory = device_of(value).allocate(value.size * value.dtype.itemsize)
     copy = contiguous_leaf(memory, value.shape, value.dtype)
     write(copy, value)
     line = _single_loop(copy, ordered)

@@ -100,14 +100,16 @@ def scalar_parameters(name: str, dtype: np.dtype) -> tuple[list[str], list[str]]
 
 
 class Function:
-    """The C function of a tree: ``value(x0, x1, ...)`` over its distinct inputs.
+    """The C function of expressions over distinct inputs.
+
+    One result is returned: ``value(x0, x1)``. Several are written through pointers: ``value(x0, x1, &y0, &y1)``.
 
     Parameters
     ----------
     name : str
         Name of the function.
-    root : Node
-        The node whose value it returns.
+    roots : sequence of Node
+        The nodes whose values it computes.
     slots : mapping of int to str
         Variable name of each input node, by ``id``.
     types : sequence of (str, dtype, bool)
@@ -122,7 +124,7 @@ class Function:
     def __init__(
         self,
         name: str,
-        root: Node,
+        roots: Sequence[Node],
         slots: Mapping[int, str],
         types: Sequence[tuple[str, np.dtype, bool]],
         dialect: Dialect,
@@ -135,10 +137,36 @@ class Function:
         self._names: dict[int, str] = {}
         self._variables: dict[tuple, str] = {}
         params = [f"const {compute_type(d, 1 if s else dialect.width)} {n}" for n, d, s in types]
-        root_name = self._emit(root)
-        out = compute_type(root.dtype, dialect.width)
-        body = "\n".join(f"  {line}" for line in [*self.lines, f"return {root_name};"])
-        self.text = f"HELPER {out} {name}({', '.join(params)}) {{\n{body}\n}}\n"
+        done: set[Node] = set()
+        results = [self._emit_below(root, done) for root in roots]
+        outs = [compute_type(root.dtype, dialect.width) for root in roots]
+        if len(roots) == 1:
+            self.lines.append(f"return {results[0]};")
+            returned = str(outs[0])
+        else:
+            params += [f"{out} *r{number}" for number, out in enumerate(outs)]
+            self.lines += [f"*r{number} = {result};" for number, result in enumerate(results)]
+            returned = "void"
+        body = "\n".join(f"  {line}" for line in self.lines)
+        self.text = f"HELPER {returned} {name}({', '.join(params)}) {{\n{body}\n}}\n"
+
+    def _emit_below(self, root: Node, done: set[Node]) -> str:
+        """Emit what `root` reads, then `root`, and return the name of its variable. Deep graphs need no recursion."""
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if node in done or id(node) in self._slots:
+                stack.pop()
+                continue
+            waiting = [a for a in node.args if a not in done and id(a) not in self._slots]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            stack.pop()
+            done.add(node)
+            if node.op is not cast_loop(node.dtype):  # a conversion is emitted where it is used
+                self._emit(node)
+        return self._emit(root)
 
     def _emit(self, node: Node) -> str:
         """Emit `node`, and return the name of its variable."""
@@ -240,28 +268,37 @@ class Inputs:
 
 
 class Call:
-    """A tree over `Inputs` as a C function, and the text of its calls."""
+    """Expressions over `Inputs` as a C function, and the text of its calls.
 
-    def __init__(self, name: str, root: Node, inputs: Inputs) -> None:
+    Parameters
+    ----------
+    *roots : Node
+        The expressions. A call of one has a value, a call of several writes to variables.
+    """
+
+    def __init__(self, name: str, *roots: Node, inputs: Inputs) -> None:
         self.name = name
         self._types = inputs.types
-        self.text = Function(name, root, inputs.slots, inputs.types, inputs.dialect).text
+        self.text = Function(name, roots, inputs.slots, inputs.types, inputs.dialect).text
 
     def call(self, part: int | str, tag: str = "") -> str:
         """Return the call that computes part `part` from the variables with the suffix `tag`."""
-        names = [n if scalar else f"{n}{tag}_{part}" for n, _, scalar in self._types]
-        return f"{self.name}({', '.join(names)})"
+        return f"{self.name}({', '.join(self._arguments(part, tag))})"
+
+    def compute(self, results: Sequence[Operand], part: int | str) -> str:
+        """Return the lines that compute part `part` into new variables, one for each of the operands `results`."""
+        if len(results) == 1:
+            return f"const {results[0].type} {results[0].name}_{part} = {self.call(part)};"
+        variables = " ".join(f"{y.type} {y.name}_{part};" for y in results)
+        written = [f"&{y.name}_{part}" for y in results]
+        return f"{variables} {self.name}({', '.join([*self._arguments(part), *written])});"
+
+    def _arguments(self, part: int | str, tag: str = "") -> list[str]:
+        return [n if scalar else f"{n}{tag}_{part}" for n, _, scalar in self._types]
 
 
 def converted(value: Node, dtype: np.dtype) -> Node:
     """Return `value` converted to another dtype, for one kernel only: the conversion is not a reader of `value`."""
     if value.dtype == dtype:
         return value
-    return Node(
-        cast_loop(dtype),
-        (value,),
-        value.shape,
-        dtype,
-        value.size,
-        inputs=value.inputs or (value,),
-    )
+    return Node(cast_loop(dtype), (value,), value.shape, dtype, value.size)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop, select_loop
@@ -160,18 +161,29 @@ def are_distinct(leaf: Node, extent: int) -> bool | None:
 
 def value_bounds(node: Node) -> Bounds | None:
     """Return inclusive bounds of a node's integers; None if its dtype is not an integer or a bool."""
+    known: dict[Node, Bounds | None] = {}
+    if node.dtype.char in _LIMITS:
+        for each in graph_of(node).pending:
+            known[each] = _node_bounds(each, known)
+    return _node_bounds(node, known)
+
+
+def _node_bounds(node: Node, known: dict[Node, Bounds | None]) -> Bounds | None:
+    """Return the bounds of a node from the known ones of its pending operands."""
+    if node in known:
+        return known[node]
     limits = _LIMITS.get(node.dtype.char)
     if limits is None:
         return None
     if node.memory is not None:
         value_range = recorded_range(node)
         return limits if value_range is None else (value_range.low, value_range.high)
-    bounds = _pending_bounds(node)
+    bounds = _pending_bounds(node, known)
     # a value beyond the dtype's limits has wrapped around
     return bounds if bounds is not None and limits[0] <= bounds[0] and bounds[1] <= limits[1] else limits
 
 
-def _pending_bounds(node: Node) -> Bounds | None:
+def _pending_bounds(node: Node, known: dict[Node, Bounds | None]) -> Bounds | None:
     op = node.op
     if op is CONST:
         return int(node.value), int(node.value)
@@ -185,12 +197,14 @@ def _pending_bounds(node: Node) -> Bounds | None:
         return None
     rule = _RULES.get(op.ufunc)
     if rule is not None:
-        operands = [_converted_bounds(value_bounds(a), dtype) for a, dtype in zip(node.args, op.in_dtypes, strict=True)]
+        operands = [
+            _converted_bounds(_node_bounds(a, known), dtype) for a, dtype in zip(node.args, op.in_dtypes, strict=True)
+        ]
         return None if None in operands else rule(*operands)
     if op is cast_loop(node.dtype):
-        return value_bounds(node.args[0])
+        return _node_bounds(node.args[0], known)
     if op is select_loop(node.dtype):
-        a, b = (_converted_bounds(value_bounds(x), node.dtype) for x in node.args[1:])
+        a, b = (_converted_bounds(_node_bounds(x, known), node.dtype) for x in node.args[1:])
         return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
     return None
 

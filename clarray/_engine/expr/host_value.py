@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import CONST, Node, Shape, leaf
 from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_host_exact_cast
 from clarray._engine.ops.monoids import Reduction
@@ -127,20 +128,21 @@ class HostExpression:
         The distinct leaves in memory, in the order that `compute` takes their elements. Drop them to free the memory.
     """
 
-    __slots__ = ("leaves", "_calls", "_values", "_checks_nan")
+    __slots__ = ("leaves", "_calls", "_values", "_checks_nan", "_root")
 
     def __init__(self, root: Node) -> None:
         self.leaves: list[Node] = []
         self._values: list[Any] = []  # constants, and None for a leaf or a result
         self._calls: list[tuple[int, Any, tuple[int, ...], Any]] = []
         self._checks_nan = bool(root.args) and root.dtype.kind == "f"
-        self._add(root, {})
+        graph = graph_of(root)
+        numbers: dict[Node, int] = {}
+        for node in (*graph.inputs, *graph.pending):
+            numbers[node] = self._add(node, numbers)
+        self._root = numbers[root]
 
-    def _add(self, node: Node, numbers: dict[int, int]) -> int:
-        """Add a node after its operands, and return its number."""
-        number = numbers.get(id(node))
-        if number is not None:
-            return number
+    def _add(self, node: Node, numbers: dict[Node, int]) -> int:
+        """Add a node whose operands have been added, and return its number."""
         op, operands = node.op, node.args  # read together: a re-entrant call may make the node a leaf
         value: Any = None
         call: Any = None
@@ -150,12 +152,11 @@ class HostExpression:
         elif not operands:
             value = node.dtype.type(node.value) if node.op is CONST else _positions(node)
         elif _is_copy(op, operands, node.dtype):
-            numbers[id(node)] = self._add(operands[0], numbers)
-            return numbers[id(node)]
+            return numbers[operands[0]]
         else:
-            args = tuple([self._add(operand, numbers) for operand in operands])
+            args = tuple([numbers[operand] for operand in operands])
             call = op, args, (operands[0].shape, node.shape) if isinstance(op, Reduction) else None
-        number = numbers[id(node)] = len(self._values)
+        number = len(self._values)
         self._values.append(value)
         if call is not None:
             self._calls.append((number, *call))
@@ -176,7 +177,7 @@ class HostExpression:
                 values[number] = _reduce(op, shapes[0], values[args[0]]).reshape(shapes[1])
             else:
                 values[number] = _apply(op, [values[arg] for arg in args])
-        value = values[-1]
+        value = values[self._root]
         if self._checks_nan and np.isnan(np.maximum.reduce(value, axis=None)):
             raise Undefined("the sign and the payload of NaN")
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import CONST, INDEX, MASKED, REDUCES, Node
 from clarray._engine.expr.overlap import k_order_strides, reduced_strides
 from clarray._engine.expr.view import Shape, View, contiguous, ordered_strides
@@ -31,16 +32,29 @@ def has_same_order(a: Node, b: Node) -> bool:
 
 def result_strides(node: Node) -> Shape:
     """Return the strides of a result in NumPy's memory order, which is decided operation by operation."""
+    shape = node.shape
+    if len(shape) < 2:
+        return contiguous(shape)
+    if isinstance(node.op, Transform):
+        return ordered_strides(shape, node.op.order)
+    graph = graph_of(node)
+    views = [view_of(n) for n in graph.inputs if n.op is not CONST]
+    if not node.flags & REDUCES and all(v[:2] == views[0][:2] for v in views):
+        return k_order_strides(views, shape)  # operands of one layout pass it on through all operations
+    known: dict[Node, Shape] = {}
+    for each in graph.pending:
+        known[each] = _operation_strides(each, known)
+    return known[node]
+
+
+def _operation_strides(node: Node, known: dict[Node, Shape]) -> Shape:
+    """Return the strides of one operation's result, from the strides of its pending operands."""
     shape, op = node.shape, node.op
     if len(shape) < 2:
         return contiguous(shape)
     if isinstance(op, Transform):
         return ordered_strides(shape, op.order)
+    views = [View(a.shape, known[a]) if a in known else view_of(a) for a in node.args if a.op is not CONST]
     if isinstance(op, Reduction):
-        views = [result_view(a) for a in node.args if a.op is not CONST]
         return contiguous(shape) if op.monoid.indexed else reduced_strides(views, op.axes, shape)
-    views = [view_of(n) for n in node.inputs if n.op is not CONST]
-    if node.flags & REDUCES or any(v[:2] != views[0][:2] for v in views):
-        # operands of one layout pass it on through all operations; otherwise each operation decides its result's layout
-        views = [result_view(a) for a in node.args if a.op is not CONST]
     return k_order_strides(views, shape)

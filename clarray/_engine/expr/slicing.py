@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clarray._engine.expr.build import broadcast, nary
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import CONST, INDEX, MASKED, REDUCES, Node, index, view_leaf
 from clarray._engine.expr.view import Shape, View, broadcast_to, contiguous
 
@@ -37,17 +38,27 @@ def slice_expression(root: Node, take_view: ViewFunction, compute: Callable[[Nod
     for node in _topmost_passes(root):
         compute(node)
     slicer = _Slicer(root.shape, take_view)
+    for node in graph_of(root).pending:  # operands first: a deep graph needs no recursion
+        slicer.slice(node)
     node = slicer.slice(root)
     return node if node.shape == slicer.shape else broadcast(root.op, node.args[0], slicer.shape)
 
 
 def _topmost_passes(root: Node) -> list[Node]:
     """Return the reductions, transforms and selections of a tree that are in no operand of another one."""
-    if root.memory is not None or not root.flags & (REDUCES | MASKED):
-        return []
-    if root.flags & MASKED or hasattr(root.op, "axes"):
-        return [root]
-    return [node for arg in root.args for node in _topmost_passes(arg)]
+    passes: list[Node] = []
+    visited: set[Node] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node in visited or node.memory is not None or not node.flags & (REDUCES | MASKED):
+            continue
+        visited.add(node)
+        if node.flags & MASKED or hasattr(node.op, "axes"):
+            passes.append(node)
+        else:
+            stack.extend(reversed(node.args))
+    return passes
 
 
 class _Slicer:

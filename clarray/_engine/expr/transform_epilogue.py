@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from clarray._engine.expr.graph import graph_of, inputs_of
 from clarray._engine.expr.node import COMPRESS, INDEX, REDUCES, Node
 from clarray._engine.expr.overlap import same_strides
 from clarray._engine.expr.result_layout import result_strides
@@ -67,5 +68,6 @@ def transform_inputs(root: Node) -> list[Node]:
     if root.memory is not None or not root.flags & REDUCES:
         return []
     if isinstance(root.op, Transform):
-        return list(root.inputs)
-    return [node for arg in root.args for node in transform_inputs(arg)]
+        return inputs_of(root)
+    transforms = [node for node in graph_of(root).pending if isinstance(node.op, Transform)]
+    return inputs_of(*transforms)

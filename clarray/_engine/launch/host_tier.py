@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.host_value import (
     HostExpression,
     MemoryView,
@@ -135,7 +136,7 @@ class TieredKernel:
         if self._compiling is not None and self._compiling.done:
             self.ready = True
             return False
-        return size <= MOST_ELEMENTS and _is_on_host(target) and all(map(_is_on_host, root.inputs or (root,)))
+        return size <= MOST_ELEMENTS and _is_on_host(target) and all(map(_is_on_host, inputs_of(root)))
 
     def record_launch(self, launch: Launch) -> None:
         """Record that the kernel is launched, so that later launches of the same kind use it too."""

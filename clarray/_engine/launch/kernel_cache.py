@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import Source
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import HostScalar, Node
 from clarray._engine.launch.tuned_files import load_tuned
 from clarray._engine.ops.templates import keep_templates_in
@@ -281,16 +282,16 @@ def forget(device: Device) -> None:
     _caches.pop(device, None)
 
 
-def device_of(inputs: Sequence[Node]) -> Device:
-    """Return the device of the inputs' memory, or the current device if they have no memory.
+def device_of(*nodes: Node) -> Device:
+    """Return the device of the memory that nodes are or read, or the current device if there is no memory.
 
     Raises
     ------
     ValueError
-        The inputs are on different devices.
+        The memory is on different devices.
     """
     device = None
-    for node in inputs:
+    for node in inputs_of(*nodes):
         owner = node.memory or (node if isinstance(node, HostScalar) else None)
         if owner is not None and owner.device is not device:
             if device is not None:

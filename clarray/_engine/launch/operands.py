@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.layout import ALIGNMENT, STEPPED, Shape, access, aligned, starts_aligned
-from clarray._engine.expr.node import CONST, INDEX, Node, memory_of
+from clarray._engine.expr.node import CONST, INDEX, Node, NodeEvaluated, memory_of
 from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.ufuncs import Loop
 
@@ -26,27 +27,17 @@ class Operands:
 
     Parameters
     ----------
-    inputs : sequence of Node
-        Leaves, constants and indices. They may repeat.
-
-    Attributes
-    ----------
-    pattern : tuple of int
-        Per input: its number in `nodes`.
-    nodes : list of Node
-        The distinct inputs.
+    nodes : sequence of Node
+        Leaves, constants and indices, each once.
+    signature : int
+        The structure of the expressions of these inputs. 0 if no kernel is looked up by it.
     """
 
-    __slots__ = ("pattern", "nodes")
+    __slots__ = ("nodes", "signature")
 
-    def __init__(self, inputs: Sequence[Node]) -> None:
-        if len(inputs) == 1:
-            self.pattern: tuple[int, ...] = (0,)
-            self.nodes = list(inputs)
-        else:
-            numbers: dict[Node, int] = {}
-            self.pattern = tuple([numbers.setdefault(node, len(numbers)) for node in inputs])
-            self.nodes = list(numbers)
+    def __init__(self, nodes: Sequence[Node], signature: int = 0) -> None:
+        self.nodes = list(nodes)
+        self.signature = signature
 
     @property
     def non_constants(self) -> list[Node]:
@@ -115,13 +106,12 @@ class Operands:
     def dtypes(self, *roots: Node) -> list[np.dtype]:
         """Return all dtypes inside the expressions `roots` of these inputs. The widest one limits the vectors."""
         dtypes = {n.dtype for n in (*roots, *self.nodes)}
-        level = list(roots)
-        while level:
-            node = level.pop()
-            if node.memory is None and node.args:
-                dtypes.update(node.op.in_dtypes)
-                dtypes.add(node.dtype)
-                level.extend(node.args)
+        for node in graph_of(*roots).pending:
+            op = node.op
+            if op is None:
+                raise NodeEvaluated
+            dtypes.update(op.in_dtypes)
+            dtypes.add(node.dtype)
         return list(dtypes)
 
     def arguments(self, shifts: Sequence[int] = ()) -> list[Any]:
@@ -146,28 +136,17 @@ class Operands:
         return args
 
 
-def append_inputs(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bool) -> dict[Node, int]:
+def append_inputs(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bool) -> None:
     """Append the layouts of inputs to a key and their unshifted arguments to `args`.
 
     Parameters
     ----------
     inputs : iterable of Node
-        The inputs in structural order. The key, with the structure's signature in it, has all that a plan depends on.
+        The inputs of a graph. The key, with the graph's signature in it, has all that a plan depends on.
     alignment : bool
         Whether the plan depends on the alignment of each first element.
-
-    Returns
-    -------
-    dict
-        The distinct inputs and their numbers, in order.
     """
-    numbers: dict[Node, int] = {}
     for node in inputs:
-        number = numbers.get(node)
-        if number is not None:
-            key.append(number)
-            continue
-        numbers[node] = len(numbers)
         memory = node.memory
         if memory is not None:
             key.append(node.shape)
@@ -183,7 +162,6 @@ def append_inputs(inputs: Iterable[Node], key: list[Any], args: list[Any], align
             key.append(node.shape)
             key.append(node.strides)
             args.append(node.offset)
-    return numbers
 
 
 def append_flat_inputs(
@@ -207,14 +185,8 @@ def append_flat_inputs(
         Some inputs have been appended then.
     """
     # A generator shared with `append_inputs` would take 0.4 of the 7.3 us of ``x + x``.
-    numbers: dict[Node, int] = {}
     unaligned = False
     for node in inputs:
-        number = numbers.get(node)
-        if number is not None:
-            key.append(number)
-            continue
-        numbers[node] = len(numbers)
         memory = node.memory
         if memory is not None:
             if node.shape == shape and node.contiguous:
@@ -247,9 +219,8 @@ def _is_flat_index(node: Node, shape: Shape, starts: bool) -> bool:
 
 def collect_operands(*roots: Node) -> Operands:
     """Return the operands of a kernel that computes the expressions `roots`."""
-    if len(roots) == 1:
-        return Operands(roots[0].inputs or roots)
-    return Operands([n for r in roots for n in (r.inputs or (r,))])
+    graph = graph_of(*roots)
+    return Operands(graph.inputs, graph.signature)
 
 
 def inline_limit(nbytes: int, *roots: Node) -> int:
@@ -262,14 +233,10 @@ def inline_limit(nbytes: int, *roots: Node) -> int:
     *roots : Node
         The expressions that the launch computes.
     """
-    level = list(roots)
-    while level:
-        node = level.pop()
-        if node.memory is None and node.args:
-            text = node.op.form.text if isinstance(node.op, Loop) else ""
-            if isinstance(text, str) and re.search(_CALL, text):
-                return nbytes // COSTLY
-            level.extend(node.args)
+    for node in graph_of(*roots).pending:
+        text = node.op.form.text if isinstance(node.op, Loop) else ""
+        if isinstance(text, str) and re.search(_CALL, text):
+            return nbytes // COSTLY
     return nbytes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import Node, NodeEvaluated
 from clarray._engine.expr.view import Shape
 from clarray._engine.fast_dataclass import dataclass
@@ -70,12 +71,12 @@ def planned_at_once(plan: Plan) -> Plan:
     @wraps(plan)
     def call(*args: Any) -> ExpressionProgram | None:
         nodes = [arg for arg in args if isinstance(arg, Node)]
-        before = [node.inputs for node in nodes]
+        before = [inputs_of(node) for node in nodes]
         try:
             program = plan(*args)
         except NodeEvaluated:
             return None
-        return program if all(node.inputs is inputs for node, inputs in zip(nodes, before, strict=True)) else None
+        return program if all(inputs_of(node) == inputs for node, inputs in zip(nodes, before, strict=True)) else None
 
     return call  # type: ignore[return-value]
 

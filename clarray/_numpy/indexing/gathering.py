@@ -19,6 +19,7 @@ from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBou
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, can_broadcast, contiguous
 from clarray._engine.runtime import Memory
@@ -122,7 +123,7 @@ def _without_alias(selection: IndexSelection, target: Node) -> IndexSelection:
     indices = selection.numbers
     if indices.memory is not None and _may_alias(indices.memory, target.memory):
         return selection._replace(numbers=ufunc_calls.ascontiguous(indices))
-    if any(_may_alias(leaf.memory, target.memory) for leaf in indices.inputs):
+    if any(_may_alias(leaf.memory, target.memory) for leaf in inputs_of(indices)):
         evaluate(indices)
     return selection
 
@@ -221,7 +222,7 @@ def _is_unaliased(out: DeviceArray, *operands: Node) -> bool:
     return (
         memory is not None
         and out._node.contiguous
-        and not any(_may_alias(leaf.memory, memory) for node in operands for leaf in (node.inputs or (node,)))
+        and not any(_may_alias(leaf.memory, memory) for leaf in inputs_of(*operands))
     )
 
 

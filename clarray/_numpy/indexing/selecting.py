@@ -106,7 +106,7 @@ def lazy_where(condition: Any, x: Any, y: Any) -> DeviceArray:
         if mask.dtype is _BOOL and x_node.dtype is y_node.dtype:
             result = build.nary(select_loop(x_node.dtype), (mask, x_node, y_node))
             if Device.several:
-                device_of(result.inputs)  # raises for operands on two devices
+                device_of(result)  # raises for operands on two devices
             return ufunc_calls.evaluate_if_eager(result)
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))

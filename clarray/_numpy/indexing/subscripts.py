@@ -28,6 +28,7 @@ from clarray._core.views import is_same_memory, make_view, view_at, view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.indexing import index, index_plainly
 from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
 from clarray._engine.ops.dtypes import DTYPES
@@ -174,7 +175,7 @@ def _try_write_view(node: Node, shape: tuple[int, ...], strides: tuple[int, ...]
     if source.flags & MASKED or source.dtype is not node.dtype or source.shape != shape:
         return False
     if source.op is CONST:
-        is_one_device = not Device.several or device_of((node, source)) is not None  # raises for two devices
+        is_one_device = not Device.several or device_of(node, source) is not None  # raises for two devices
         return is_one_device and put_element(node, offset, source.value)
     target = view_leaf(node, shape, strides, offset)
     if source.args:
@@ -312,12 +313,12 @@ def _write_selection(array: DeviceArray, mask: Node, value: DeviceArray) -> None
     if (
         inner.dtype is not leaf.dtype
         or mask.shape != leaf.shape
-        or not any(operand.memory is leaf.memory for operand in selection.inputs)
+        or not any(operand.memory is leaf.memory for operand in inputs_of(selection))
         or len(sys._current_frames()) > 1  # another thread could read the value while it has no node of its own
     ):
         ufunc_calls.assign(array, inner, mask)
         return
-    if mask.memory is None and any(operand.memory is leaf.memory for operand in mask.inputs):
+    if mask.memory is None and any(operand.memory is leaf.memory for operand in inputs_of(mask)):
         evaluate(mask)  # before its operand is overwritten
     merged = build.nary(select_loop(leaf.dtype), (mask, _copy_expression(inner, {}), leaf))
     value._node = leaf  # releases the selection during the write

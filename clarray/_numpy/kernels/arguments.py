@@ -117,7 +117,7 @@ def bind(signature: Signature, args: tuple[Any, ...], out: Any, types: Types | N
         for p, x, a in zip(signature.inputs, inputs, arrays, strict=True)
     ]
     operands = [*nodes, *(t._node for t in outs if t is not None)]
-    device_of([i for n in operands for i in (n.inputs or (n,))])  # raises for operands on two devices
+    device_of(*operands)  # raises for operands on two devices
     return Call(device, nodes, list(outs), types_by_letter)
 
 

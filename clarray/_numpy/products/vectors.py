@@ -63,7 +63,7 @@ def vector_product(a: Any, b: Any) -> DeviceArray | None:
     loop, op = _steps.get((dtype, ndims)) or vector_product_steps(dtype, ndims)
     node = build.reduction(op, (build.binary(loop, a_node, b_node),), shape[:-1] if ndims[1] == 1 else b_node.shape[1:])
     if Device.several:
-        device_of(node.inputs)  # raises for operands on two devices
+        device_of(node)  # raises for operands on two devices
     node = cast(node, dtype)
     return evaluate_if_eager(node if node.shape else computed_number(node))
 

@@ -23,6 +23,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import OutOfBounds
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import strict_axis
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import broadcast_shapes
@@ -335,7 +336,7 @@ def _check_broadcast(node: Node, shape: tuple[int, ...]) -> None:
 def _copy_if_overlapping(second: Node, a: DeviceArray) -> Node:
     """Copy the second operand if the update writes to memory that it reads."""
     target = evaluate(a._node)
-    if any(overlaps(leaf, target, count_identical=True) for leaf in second.inputs or (second,)):
+    if any(overlaps(leaf, target, count_identical=True) for leaf in inputs_of(second)):
         second = ufunc_calls.ascontiguous(second) if second.memory is not None else evaluate(second)
     return second
 

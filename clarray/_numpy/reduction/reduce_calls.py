@@ -439,7 +439,7 @@ def _affects_range(monoid: Monoid, first: Node) -> bool:
 def _prepend(first: Node, rest: Node, axis: int) -> Node:
     """Return a leaf with the slice `first` before the elements of `rest` along an axis."""
     shape = tuple(n + (a == axis) for a, n in enumerate(rest.shape))
-    device = device_of((*(first.inputs or (first,)), *(rest.inputs or (rest,))))
+    device = device_of(first, rest)
     target = empty(shape, first.dtype, device)
     for part, span in ((first, slice(0, 1)), (rest, slice(1, None))):
         part_leaf = make_view(target, index(view_of(target), (slice(None),) * axis + (span,)))._node

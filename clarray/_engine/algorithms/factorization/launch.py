@@ -80,7 +80,7 @@ def cholesky(a: Node, upper: bool) -> Node:
     J. Dongarra, I. Duff, D. Sorensen, H. van der Vorst, "Numerical Linear Algebra for High-Performance Computers",
     SIAM 1998, section 5.4: right-looking Cholesky by blocks.
     """
-    device = device_of((a,))
+    device = device_of(a)
     with device.lock:
         cache = kernel_cache_of(device)
         n, dtype = a.shape[-1], a.dtype
@@ -125,7 +125,7 @@ def solve(a: Node, b: Node) -> Node:
     J. Dongarra, I. Duff, D. Sorensen, H. van der Vorst, "Numerical Linear Algebra for High-Performance Computers",
     SIAM 1998, section 5.4: right-looking LU by blocks.
     """
-    device = device_of((a, b))
+    device = device_of(a, b)
     with device.lock:
         cache = kernel_cache_of(device)
         solutions = _allocate(device, b.shape, b.dtype)
@@ -150,7 +150,7 @@ def determinant(operation: str, a: Node) -> tuple[Node, ...]:
     tuple of Node
         A new leaf for each result.
     """
-    device = device_of((a,))
+    device = device_of(a)
     with device.lock:
         dtypes = [a.dtype, np.dtype(a.dtype.char.lower())][: 1 if operation == "det" else 2]
         results = tuple(_allocate(device, a.shape[:-2], dtype) for dtype in dtypes)

@@ -27,7 +27,7 @@ def divide(x: Node, r: Node) -> None:
     r : Node
         A leaf (n, n), contiguous, upper triangular, without zeros on its diagonal.
     """
-    device = device_of((x, r))
+    device = device_of(x, r)
     with device.lock:
         cache, memories = kernel_cache_of(device), (memory_of(x), memory_of(r))
         layout = (x.shape, x.offset, r.offset, x.dtype)
@@ -77,7 +77,7 @@ def reflected_signs(q: Node, rounding: float) -> Node:
     G. Ballard, J. Demmel, L. Grigori, M. Jacquelin, H. D. Nguyen, E. Solomonik, "Reconstructing Householder Vectors
     from Tall-Skinny QR", IPDPS 2014.
     """
-    device = device_of((q,))
+    device = device_of(q)
     with device.lock:
         dtype = np.dtype(q.dtype.char.lower())
         signs = contiguous_leaf(device.allocate(q.shape[0] * dtype.itemsize), q.shape[:1], dtype)

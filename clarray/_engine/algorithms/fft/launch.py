@@ -132,7 +132,7 @@ def transform(value: Node, axis: int, n: int, kind: str, *, inverse: bool, scale
     Node
         A pending pass. Its result is contiguous, with axes in the memory order of the operand.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     with device.lock:
         cache = kernel_cache_of(device)
         materialize_shared(value)

@@ -15,6 +15,7 @@ from clarray._engine.algorithms.fft.launch_tables import ChirpTable, tables_for
 from clarray._engine.algorithms.fft.plan import COMPLEX, HALF, PAIRS, PARTED, SWAP, TABLE, EpiloguePlan, Pass, PassPlan
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.fft.source import pass_source
+from clarray._engine.expr.graph import signature_of
 from clarray._engine.expr.layout import furthest, index_type, merge
 from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.overlap import same_strides
@@ -144,7 +145,7 @@ def pass_launch(
     values_moved = 2 * max(transform_pass.units * step.points, out.size)
     last_position = max(furthest(value.shape, strides, values_moved), others.furthest)
     plan = _plan(transform_pass, value, operands, len(kept), others.plan, index_type(last_position, policy.chunked))
-    key = ("fft", value.sig, operands.pattern, plan, others.key)
+    key = ("fft", operands.signature, plan, others.key)
     kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, epilogue, cache.capabilities)
     tables = tables_for(cache.device, plan, step.m, core.order, (core.chirp_before, core.chirp_after))
     cache.persistent[id(tables.memory.buffer)] = tables.memory  # so that captured calls may use it
@@ -230,7 +231,7 @@ def _epilogue_operands(
     sizes: dict[str, Any] = {"g": [extent for extent, _ in reversed(kept)]}
     for number, name in enumerate(names):
         sizes[f"{name}g"] = [steps[number] for _, steps in reversed(kept)]
-    key = (epilogue.root.sig, Operands(epilogue.root.inputs).pattern)
+    key = (signature_of(epilogue.root),)
     plan = EpiloguePlan(accesses, len(kept))
     return _EpilogueOperands(plan, operands, sizes, furthest(out.shape, strides), key)
 

@@ -44,7 +44,7 @@ class _EpilogueCode:
         self.rank = plan.rank
         inputs.slots[id(transformed)] = "result"
         inputs.types.append(("result", transformed.dtype, False))
-        self.call = Call("ending", root, inputs)
+        self.call = Call("ending", root, inputs=inputs)
         self.out = operand("y", root.dtype, "unit", dialect, base="at_y")
 
 
@@ -55,7 +55,7 @@ def pass_source(
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     wide = np.result_type(plan.work, np.complex64)
-    call = Call("value", converted(value, plan.work if plan.real else wide), inputs)
+    call = Call("value", converted(value, plan.work if plan.real else wide), inputs=inputs)
     scalar = "float" if plan.work.itemsize == 4 else "double"
     chunked = plan.policy.chunked
     real_out = plan.store in ("real", "pairs")

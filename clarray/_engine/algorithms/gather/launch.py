@@ -20,6 +20,7 @@ from clarray._engine.expr.bounds import (
     record_subset_range,
     value_bounds,
 )
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, replanned
 from clarray._engine.expr.view import View
 from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
@@ -75,7 +76,7 @@ def gather_selection(source: Node, selection: IndexSelection, target: Node | Non
         If an index is out of bounds in mode ``'raise'``. This waits for the device.
     """
     numbers = selection.numbers
-    device = device_of((source, *(numbers.inputs or (numbers,))))
+    device = device_of(source, numbers)
     shape = selection.result_shape
     with device.lock:
         cache = kernel_cache_of(device)
@@ -92,7 +93,7 @@ def gather_selection(source: Node, selection: IndexSelection, target: Node | Non
             record_subset_range(target, source)
         else:
             _check_bounds(cache, selection, mode)
-        _synchronize_shared(cache, source, target, *(numbers.inputs or (numbers,)))
+        _synchronize_shared(cache, source, target, *inputs_of(numbers))
     return target
 
 
@@ -136,7 +137,7 @@ def scatter_selection(array: Node, selection: IndexSelection, value: Node, once:
         else:
             _scatter_by_claims(cache, array, selection, value, mode)
         memory.forget()  # the indices may be in this memory, with ranges recorded before the write
-        _synchronize_shared(cache, array, value, *(selection.numbers.inputs or (selection.numbers,)))
+        _synchronize_shared(cache, array, value, *inputs_of(selection.numbers))
 
 
 def _is_increasing(cache: KernelCache, selection: IndexSelection, mode: str) -> bool:
@@ -281,8 +282,8 @@ def resolve_indices(selection: IndexSelection) -> Node:
     OutOfBounds
         If an index is out of bounds in mode ``'raise'``. This waits for the device.
     """
-    inputs = selection.numbers.inputs or (selection.numbers,)
-    device = device_of(inputs)
+    inputs = inputs_of(selection.numbers)
+    device = device_of(selection.numbers)
     with device.lock:
         cache = kernel_cache_of(device)
         mode = _effective_mode(cache, selection)

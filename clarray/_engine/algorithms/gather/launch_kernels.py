@@ -18,7 +18,8 @@ from clarray._engine.algorithms.gather.plan import (
 )
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.algorithms.gather.source import gather_source
-from clarray._engine.expr.node import Node, intern_structure, memory_of
+from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.node import Node, memory_of
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
@@ -112,7 +113,7 @@ def _prepare(
     nbytes = operands.nbytes + len(starts) * space.size * itemsize * words
     units = work_units(space, plan) if policy.chunked else -(-work_units(space, plan) // plan.vector)
     max_groups = min(cache.units, cache.policies.gather.owners) if op == "own" else units
-    key = ("gather", numbers.sig, operands.pattern, plan)
+    key = ("gather", operands.signature, plan)
     return _Prepared(
         kernel=cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities),
         words=words,
@@ -164,9 +165,10 @@ def run_kernel(
     starts = [x for _, _, x in moved]
     key: list[Any] = ["gather", op, mode, single, itemsize, shape, extents, strides, rest.shape, rest.strides, axis]
     key += [x % WORD for x in starts]
-    key.append(numbers.sig)
+    graph = graph_of(numbers)
+    key.append(graph.signature)
     inputs: list[Any] = []
-    append_inputs(numbers.inputs or (numbers,), key, inputs, False)
+    append_inputs(graph.inputs, key, inputs, False)
     operation = _Operation(op, mode, itemsize, single)
     prepared = cache.value_for(tuple(key), _prepare, cache, operation, selection, numbers, starts)
     values = prepared.sizes.copy()
@@ -200,15 +202,7 @@ def _as_int64(numbers: Node) -> Node:
     if numbers.dtype == _INT64:
         return numbers
     loop = cast_loop(_INT64)
-    return Node(
-        loop,
-        (numbers,),
-        numbers.shape,
-        _INT64,
-        numbers.size,
-        intern_structure((loop.code, numbers.sig)),
-        numbers.inputs or (numbers,),
-    )
+    return Node(loop, (numbers,), numbers.shape, _INT64, numbers.size)
 
 
 def _was_set(cache: KernelCache, error: Memory) -> bool:

@@ -38,7 +38,7 @@ def gather_source(plan: GatherPlan, positions: Node, nodes: Sequence[Node], capa
         I=plan.index,
         policy=plan.policy,
         inputs=inputs,
-        value=Call("value", positions, inputs),
+        value=Call("value", positions, inputs=inputs),
         op=plan.op,
         note=note,
         mode=plan.mode,

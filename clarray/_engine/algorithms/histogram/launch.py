@@ -44,7 +44,7 @@ from clarray._engine.expr.layout import (
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, memory_of, replanned
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.operands import Operands
+from clarray._engine.launch.operands import Operands, collect_operands
 from clarray._engine.runtime import Kernel, Memory
 
 _INT64 = np.dtype(np.int64)
@@ -113,7 +113,7 @@ def count_values(value: Node, weight: Node | None, bins: int, upper_bound: int |
         The upper bound, or the largest value. A number of at least 2^31 only means that a value is so large or
         negative.
     """
-    device = device_of((*(value.inputs or (value,)), *((weight.inputs or (weight,)) if weight else ())))
+    device = device_of(value, *([weight] if weight else []))
     dtype = np.dtype(np.uint32 if value.dtype.itemsize <= 4 else np.uint64)
     out = _INT64 if weight is None else _FLOAT64
     with device.lock:
@@ -156,13 +156,13 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         If the device has no memory for the bins.
     """
     roots = [a.value for a in axes] + ([weight] if weight is not None else [])
-    device = device_of([n for r in roots for n in (r.inputs or (r,))])
+    device = device_of(*roots)
     with device.lock:
         for root in roots:
             materialize_shared(root)
         cache = kernel_cache_of(device)
         constants = [c for a in axes for c in a.steps or ()]
-        operands = Operands([n for r in roots for n in (r.inputs or (r,))] + constants)
+        operands = collect_operands(*roots, *constants)
         bins = 1
         for axis in axes:
             bins *= axis.bins
@@ -216,10 +216,10 @@ def _run(job: Job) -> None:
     """Run all launches. Each is merged into the result."""
     key = (
         "histogram",
-        tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
-        job.weight.sig if job.weight is not None else None,
+        tuple((a.kind, a.dtype.char) for a in job.axes),
+        job.weight is not None,
         job.summed,
-        job.operands.pattern,
+        job.operands.signature,
         job.space,
         tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.operands.nodes if n.memory is not None),
         job.bins,
@@ -241,9 +241,8 @@ def _prepare(job: Job) -> PreparedHistogram:
     plan = _plan(job, chosen)
     key = (
         "histogram",
-        tuple(a.value.sig for a in job.axes),
-        job.weight.sig if job.weight else None,
-        job.operands.pattern,
+        job.weight is not None,
+        job.operands.signature,
         plan,
     )
     values, constants = [a.value for a in job.axes], [a.steps for a in job.axes]

@@ -67,11 +67,11 @@ class AxisCode:
         self.magic = "12582912.0f" if self.lane == "float" else "6755399441055744.0"
         self.position_type = "uint" if self.lane == "float" else "ulong"
         entering = converted(value, dtype)
-        self.value = Call(f"value{number}", entering, inputs)
+        self.value = Call(f"value{number}", entering, inputs=inputs)
         self.text = self.value.text
         self.position: Call | None = None
         if steps is not None:
-            self.position = Call(f"position{number}", _numpy_steps(entering, steps), inputs)
+            self.position = Call(f"position{number}", _numpy_steps(entering, steps), inputs=inputs)
             self.text += self.position.text
 
     @property
@@ -174,7 +174,7 @@ def histogram_source(
     call = None
     if weight is not None:
         dtype = np.dtype(np.float32 if plan.summed == "pair" else plan.summed)
-        call = Call("weight", converted(weight, dtype), inputs)
+        call = Call("weight", converted(weight, dtype), inputs=inputs)
         text += call.text
     fields = _fields(plan, inputs, axes, sum_type)
     body = text + render(

@@ -62,7 +62,7 @@ def matmul(a: Node, b: Node, target: Node) -> None:
     target : Node
         A contiguous leaf (..., m, n) that shares no memory with the operands.
     """
-    device = device_of((a, b, target))
+    device = device_of(a, b, target)
     with device.lock:
         cache = kernel_cache_of(device)
         _run(cache, a, b, target)

@@ -10,6 +10,7 @@ from clarray._engine.algorithms.scan.launch_parallel import line_arguments, run_
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray._engine.algorithms.scan.source import scan_source
 from clarray._engine.evaluate import materialize_shared
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, replanned
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import view_of
@@ -42,13 +43,13 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, 
     Node
         `target`, or a new leaf if there is no target or it overlaps an input.
     """
-    device = device_of([*(value.inputs or (value,)), *([target] if target is not None else [])])
+    device = device_of(value, *([target] if target is not None else []))
     with device.lock:
         if target is not None:
             assert target.memory is not None
             flush_readers(target.memory)
         materialize_shared(value)
-        if target is None or any(overlaps(n, target) for n in value.inputs or (value,)):
+        if target is None or any(overlaps(n, target) for n in inputs_of(value)):
             target = _new_leaf(value, monoid)
         if monoid.associative and not sequential:
             if target.size:
@@ -74,7 +75,7 @@ def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> 
     Node
         A new leaf.
     """
-    device = device_of((*(value.inputs or (value,)), positions))
+    device = device_of(value, positions)
     with device.lock:
         materialize_shared(value)
         shape = (*value.shape[:axis], positions.size, *value.shape[axis + 1 :])
@@ -89,10 +90,10 @@ def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> 
 
 def _new_leaf(value: Node, monoid: Monoid) -> Node:
     """Allocate a result of the value's shape, in NumPy's memory order."""
-    inputs = value.inputs or (value,)
+    inputs = inputs_of(value)
     dtype = monoid.out_dtype
     strides = k_order_strides([view_of(n) for n in inputs if n.memory is not None], value.shape)
-    memory = device_of(inputs).allocate(value.size * dtype.itemsize)
+    memory = device_of(value).allocate(value.size * dtype.itemsize)
     return leaf(memory, value.shape, strides, 0, dtype)
 
 
@@ -115,7 +116,7 @@ def _run_sequential(
             positions is not None,
             cache.policies.elementwise,
         )
-        key = ("scan", value.sig, operands.pattern, monoid.code, plan)
+        key = ("scan", operands.signature, monoid.code, plan)
         kernel = cache.kernel_for(key, scan_source, plan, monoid, value, operands.nodes, cache.capabilities)
         _launch(cache, kernel, plan, lines, operands, target, positions).run()
     _synchronize_shared(cache.device, value, target)

@@ -66,7 +66,7 @@ def run_parallel(
     inputs_kept = all(n.memory is not target.memory for n in operands.non_constants)
     if lookback is None:
         lookback = inputs_kept and passes_self_test(cache)
-    key = ("scan", value.sig, operands.pattern, operands.kinds(""), monoid.code, lines, misalignments, lookback)
+    key = ("scan", operands.signature, operands.kinds(""), monoid.code, lines, misalignments, lookback)
     prepared = cache.value_for(key, _prepare, cache, value, monoid, operands, lines, offsets, lookback)
     if prepared.partition.mode == LOOKBACK:
         _launch_single_pass(cache, prepared, lines, operands, target)
@@ -100,7 +100,7 @@ def _prepare(
         partition = choose_partition(plan, lines.kept, lines.length, cache.units, True)
     if not plan.policy.chunked or partition.mode == LOOKBACK:
         plan = replace(plan, mode=partition.mode)
-    key = ("scan source", value.sig, operands.pattern, monoid.code, plan)
+    key = ("scan source", operands.signature, monoid.code, plan)
     kernels = cache.kernels_for(key, parallel_source, plan, monoid, value, operands.nodes, cache.capabilities)
     return PreparedScan(plan, partition, kernels, monoid)
 

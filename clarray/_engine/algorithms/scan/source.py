@@ -31,7 +31,7 @@ def scan_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     inputs.operands = [_in_row(o, plan) for o in inputs.operands]
     entering = converted(value, monoid.accumulated_dtype)
-    call = Call("value", entering, inputs)
+    call = Call("value", entering, inputs=inputs)
     out = _in_row(operand("y", monoid.out_dtype, "strided", dialect), plan)
     everyone = [*inputs.operands, out]
     fields = Fields(
@@ -235,7 +235,7 @@ def parallel_source(
     step = "k0" if columns else "s"
     inputs.operands = [replace(o, step=o.name + step) for o in inputs.operands]
     entering = converted(value, entering_dtype(monoid))
-    call = Call("value", entering, inputs)
+    call = Call("value", entering, inputs=inputs)
     out = operand("y", monoid.out_dtype, plan.out_access, dialect, base="yb", aligned=plan.aligned)
     out = replace(out, step="y" + step)
     everyone = [*inputs.operands, out]

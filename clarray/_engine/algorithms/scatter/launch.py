@@ -57,7 +57,7 @@ def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop
         [rest.strides, *(s[: inner.start] + s[inner.stop :] for s in strides)],
     )
     plan = ScatterPlan(operands.kinds("zero"), len(space.indices), len(targets.extents), len(space.rest), policy)
-    key = ("scatter", loop.code, array.dtype, value.sig if value is not None else None, operands.pattern, plan)
+    key = ("scatter", loop.code, array.dtype, operands.signature, plan)
     kernel = cache.kernel_for(key, scatter_source, plan, loop, array.dtype, value, operands.nodes, cache.capabilities)
     updates, elements, columns = prod(indices), prod(targets.extents), prod(rest.shape)
     work = split(updates, elements, columns, cache.policies, cache.units)

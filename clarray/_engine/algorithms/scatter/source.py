@@ -44,7 +44,7 @@ def scatter_source(
     args = (current,) if value is None else (current, value)
     applied = Node(loop, args, (), loop.out_dtype, 1)
     updated = Node(cast_loop(dtype), (applied,), (), dtype, 1)
-    call = Call("value", updated, inputs)
+    call = Call("value", updated, inputs=inputs)
     target = operand("y", dtype, "zero", dialect)
     names = [o.name for o in inputs.operands]
     fields = Fields(

@@ -52,7 +52,7 @@ def search(
     Node
         A new leaf of the value's shape: int64, or bool with `membership`.
     """
-    device = device_of((line, *(value.inputs or (value,))))
+    device = device_of(line, value)
     evaluate(line)
     with device.lock:
         out_dtype = _INT64 if membership is None else _BOOL
@@ -94,7 +94,7 @@ def _launch(cache: KernelCache, line: SortedLine, needles: FlatOperands, target:
         membership=membership,
         policy=policy,
     )
-    key = ("search", value.sig, operands.pattern, plan)
+    key = ("search", operands.signature, plan)
     kernel = cache.kernel_for(key, search_source, plan, value, operands.nodes, cache.capabilities)
     arguments, length = _line_arguments(line)
     arguments |= {"yp": memory_of(target).buffer, "yo": 0, "n": value.size, "m": length}

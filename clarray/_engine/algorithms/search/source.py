@@ -46,7 +46,7 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
             text = line.packed.load.format(at=at, p="sortedp")
         return cast(text, plan.sorted_dtype, plan.dtype, dialect)
 
-    call = Call("value", needle, inputs)
+    call = Call("value", needle, inputs=inputs)
     body = render(
         "search/search",
         d=dialect,

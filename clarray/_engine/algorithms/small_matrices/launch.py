@@ -68,7 +68,7 @@ def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = Fals
     A. Haidar, T. Dong, P. Luszczek, S. Tomov, J. Dongarra, "Batched matrix computations on hardware accelerators
     based on GPUs", International Journal of High Performance Computing Applications 29 (2015).
     """
-    device = device_of((a, b) if b is not None else (a,))
+    device = device_of(a, b) if b is not None else device_of(a)
     with device.lock:
         cache = kernel_cache_of(device)
         stack = a.shape[:-2] if b is None else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])

@@ -51,7 +51,7 @@ def decompose(operation: str, a: Node, mode: str, upper: bool = False) -> tuple[
     R. Brent, F. Luk, "The solution of singular-value and symmetric eigenvalue problems on multiprocessor arrays",
     SIAM Journal on Scientific and Statistical Computing 6 (1985): rounds of disjoint pairs of columns.
     """
-    device = device_of((a,))
+    device = device_of(a)
     with device.lock:
         layouts = _layouts(operation, mode, *a.shape[-2:])
         real, dtype = outputs(operation, mode), np.dtype(a.dtype.char.lower())

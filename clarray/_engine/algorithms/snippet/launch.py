@@ -11,6 +11,7 @@ from typing import Any
 from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
 from clarray._engine.evaluate import evaluate, materialize_shared
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf, memory_of, replanned
 from clarray._engine.fused.elementwise.plan import groups
@@ -62,7 +63,7 @@ def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Seque
             _launch(kernel_cache_of(device), snippet, values, arrays, outputs, shape).run()
         for output, target in zip(outputs, targets, strict=True):
             _copy_output(output, target)
-        everyone = [*(i for v in values for i in (v.inputs or (v,))), *arrays, *targets]
+        everyone = [*inputs_of(*values), *arrays, *targets]
         if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in everyone):
             device.synchronize()
 
@@ -89,7 +90,7 @@ def _output(target: Node, whole: bool, values: list[Node]) -> Node:
     if whole:
         return _packed(target)  # the kernel may leave elements unwritten
     assert target.memory is not None
-    if not any(overlaps(n, target) for v in values for n in (v.inputs or (v,))):
+    if not any(overlaps(n, target) for n in inputs_of(*values)):
         return target
     memory = target.memory.device.allocate(target.size * target.dtype.itemsize)
     return contiguous_leaf(memory, target.shape, target.dtype)
@@ -115,7 +116,7 @@ def _prepare(
     """
     policy, size = cache.policies.elementwise, prod(space.shape)
     plan = snippet_plan(space, size, inputs.kinds(), outs, policy)
-    key = ("snippet", snippet.function, tuple(v.sig for v in values), inputs.pattern, plan)
+    key = ("snippet", snippet.function, inputs.signature, plan)
     kernel = cache.kernel_for(key, snippet_source, plan, snippet, values, inputs.nodes, cache.capabilities)
     loops = space.shape or (1,)
     strides = [s or (0,) for s in space.strides] if strided else []
@@ -138,8 +139,7 @@ def _launch(
     key: Any = (
         "snippet",
         snippet.function,
-        tuple(v.sig for v in values),
-        inputs.pattern,
+        inputs.signature,
         inputs.kinds(),
         shape,
         strides,

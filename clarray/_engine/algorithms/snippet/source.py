@@ -62,7 +62,7 @@ def snippet_source(
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     operands = [_with_inner_stride(o) for o in inputs.operands]
-    calls = [Call(f"value{k}", value, inputs) for k, value in enumerate(values)]
+    calls = [Call(f"value{k}", value, inputs=inputs) for k, value in enumerate(values)]
     stored = [d for _, d, raw in snippet.outputs if not raw]
     outs = [
         _with_inner_stride(operand(f"y{k}", d, a, dialect, base=f"y{k}b"))

@@ -49,7 +49,7 @@ def sort_rows(value: Node, axis: int) -> Node:
     Node
         A new leaf of the same shape.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
@@ -72,7 +72,7 @@ def argsort_rows(value: Node, axis: int) -> Node:
     Node
         A new int64 leaf of the same shape.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
@@ -98,7 +98,7 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
     tuple of Node
         New leaves.
     """
-    device = device_of((*(value.inputs or (value,)), *(payload.inputs or (payload,))))
+    device = device_of(value, payload)
     with device.lock:
         flags = value.flags | payload.flags
         keys, carried = _packed(value, 0), _packed(payload, 0)
@@ -113,7 +113,7 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
 def _packed(value: Node, axis: int) -> Node:
     """Return a C-contiguous leaf whose last axis is `axis`."""
     last = len(value.shape) - 1
-    if value.memory is None and (axis != last or value.inputs):
+    if value.memory is None and (axis != last or value.args):
         evaluate(value)
     transposed = value
     if axis != last:
@@ -122,7 +122,7 @@ def _packed(value: Node, axis: int) -> Node:
         transposed = leaf(value.memory, view.shape, view.strides, view.offset, value.dtype)
     if transposed.memory is not None and transposed.contiguous:
         return transposed
-    memory = device_of((value,)).allocate(value.size * value.dtype.itemsize)
+    memory = device_of(value).allocate(value.size * value.dtype.itemsize)
     copy = contiguous_leaf(memory, transposed.shape, value.dtype)
     write(copy, transposed)
     return copy

@@ -58,7 +58,7 @@ def eigh(a: Node, factor: float, vectors: bool) -> tuple[np.ndarray, Node | None
         The eigenvalues of ``factor * a``, nearly in order, as float64 on the host, and a new leaf (n, n) with the
         eigenvectors in its columns, in the same order, or None. None if a part could not be split.
     """
-    device = device_of((a,))
+    device = device_of(a)
     with device.lock:
         padded = PaddedMatrices(kernel_cache_of(device), a.dtype)
         n = a.shape[0]

@@ -33,7 +33,7 @@ def polar(a: Node, factor: float) -> tuple[Node, Node] | None:
     tuple of Node, or None
         New leaves, U (m, n) and H (n, n) of ``factor * a``. None if the iteration did not converge.
     """
-    device = device_of((a,))
+    device = device_of(a)
     with device.lock:
         padded = PaddedMatrices(kernel_cache_of(device), a.dtype)
         m, n = a.shape
@@ -66,7 +66,7 @@ def complement(u: Node) -> Node | None:
     Node, or None
         A new leaf (m, m - n). None if the iteration did not converge.
     """
-    device = device_of((u,))
+    device = device_of(u)
     with device.lock:
         padded = PaddedMatrices(kernel_cache_of(device), u.dtype)
         m, n = u.shape

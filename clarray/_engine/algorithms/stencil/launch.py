@@ -63,7 +63,7 @@ def stencil(
     Node
         A new C-contiguous leaf.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     shape = value.shape if out_shape is None else out_shape
     with device.lock:
         cache = kernel_cache_of(device)
@@ -109,7 +109,7 @@ def _launch(cache: KernelCache, call: Call) -> Launch:
     value, window, modes, cval, dtype, target = call
     operands = collect_operands(value)
     layouts = tuple((n.shape, n.strides) if n.op is not CONST else None for n in operands.nodes)
-    key = ("window", value.sig, operands.pattern, layouts, target.shape, window, modes, repr(cval), dtype, target.dtype)
+    key = ("window", operands.signature, layouts, target.shape, window, modes, repr(cval), dtype, target.dtype)
     if isinstance(window.weights, Node):  # such a window is used once
         prepared = _prepare(cache, call, operands)
     else:
@@ -143,7 +143,7 @@ def _prepare(cache: KernelCache, call: Call, operands: Operands) -> Prepared | N
         return None  # without a tile every tap would compute the value again
     accesses = operands.accesses(frame.x.steps[1:], vector > 1) if policy.chunked else operands.kinds("strided")
     plan = plans.stencil_plan(problem, TiledForm(tiling, vector, accesses), policy, cache.capabilities)
-    key = ("stencil", value.sig, operands.pattern, plan)
+    key = ("stencil", operands.signature, plan)
     kernel = cache.kernel_for(key, stencil_source, plan, value, operands.nodes, cache.capabilities)
     values, memories = _arguments(cache, call, plan, problem, tiling)
     nbytes = operands.nbytes + call.target.size * call.target.dtype.itemsize

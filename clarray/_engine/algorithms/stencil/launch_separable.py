@@ -46,7 +46,7 @@ def separable_stencil(
     Node or None
         A new leaf. None if the device or the shape needs a pass for each line.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     cache = kernel_cache_of(device)
     policy = cache.policies.stencil
     if not policy.unrolled or not value.size or dtype.kind != "f":
@@ -109,7 +109,7 @@ def _prepared(cache: KernelCache, call: Call) -> tuple[Prepared | None, Operands
         for n in operands.nodes
     )
     windows, modes, cval, dtype, out_dtype = rest
-    key = ("lines", value.sig, operands.pattern, layouts, value.shape, windows, modes, repr(cval), dtype, out_dtype)
+    key = ("lines", operands.signature, layouts, value.shape, windows, modes, repr(cval), dtype, out_dtype)
     return cache.value_for(key, _prepare, cache, call, operands), operands
 
 
@@ -125,7 +125,7 @@ def _prepare(cache: KernelCache, call: Call, operands: Operands) -> Prepared | N
     if cross is None or 2 * frame.y.out_extent < cross.tile[0]:
         return None
     plan = _plan(call, operands, frame, cross, policy)
-    key = ("stencil lines", value.sig, operands.pattern, plan)
+    key = ("stencil lines", operands.signature, plan)
     kernel = cache.kernel_for(key, separable_source, plan, value, operands.nodes, cache.capabilities)
     weights = np.concatenate([w.weights for w in (cross.down, cross.across) if w is not None])
     rows = -(-frame.y.out_extent // plan.height)

@@ -50,7 +50,7 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
     root = converted(value, plan.value)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, prefix="i")
     scalars = Inputs(nodes, plan.accesses, single, base=True, prefix="i")
-    call, call_1 = Call("value", root, inputs), Call("value_1", root, scalars)
+    call, call_1 = Call("value", root, inputs=inputs), Call("value_1", root, inputs=scalars)
     out = operand("y", plan.out, "unit" if plan.policy.chunked else "strided", dialect, base="yb")
     t = tile_types(plan.form, plan.value, dialect)
     fields = _fields(plan, inputs, out, t)

@@ -23,7 +23,7 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
     """Render lines of weights over the distinct inputs `nodes` of `value`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, prefix="i")
-    call = Call("value", converted(value, plan.value), inputs)
+    call = Call("value", converted(value, plan.value), inputs=inputs)
     out = operand("y", plan.out, "unit", dialect, base="yb")
     t = tile_types(LINE, plan.value, dialect)
     cval, prepare = scalar_parameters("cval", plan.value)

@@ -26,7 +26,7 @@ def distinct_by_bitmap(value: Node) -> Node | None:
     Node or None
         A new leaf. None if a sort is faster, or the bitmap does not fit into memory.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     with device.lock:
         cache = kernel_cache_of(device)
         plan = bitmap_plan(value.dtype, value.size, cache.policies, cache.capabilities.local_bytes)

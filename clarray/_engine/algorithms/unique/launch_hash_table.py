@@ -28,7 +28,7 @@ def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
     ndarray or None
         None if there are too many distinct values, or a sort is faster.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     with device.lock:
         cache = kernel_cache_of(device)
         if not is_worth_trying(value.dtype, value.size, cache.policies):
@@ -51,7 +51,7 @@ def _distinct(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.nda
         equal_nan=equal_nan,
         policy=policy,
     )
-    key = ("hash table", value.sig, line.operands.pattern, plan)
+    key = ("hash table", line.operands.signature, plan)
     kernel = cache.kernel_for(key, hash_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if policy.chunked else 1

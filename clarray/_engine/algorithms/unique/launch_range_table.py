@@ -49,7 +49,7 @@ def slot_count(value: Node, counted: bool) -> int:
     """
     if value.size >= MAX_SIZE:
         return 0
-    cache = kernel_cache_of(device_of(value.inputs or (value,)))
+    cache = kernel_cache_of(device_of(value))
     return slots_for(value.dtype, value.size, counted, cache.policies)
 
 
@@ -70,7 +70,7 @@ def range_table(value: Node, slots: int, counted: bool) -> Node:
     Node
         A leaf of bytes: the tables, and the value range of each work-group.
     """
-    device = device_of(value.inputs or (value,))
+    device = device_of(value)
     with device.lock:
         return _launch(kernel_cache_of(device), flat_operands_of(value, ordered=False), slots, counted)
 
@@ -78,7 +78,7 @@ def range_table(value: Node, slots: int, counted: bool) -> Node:
 def _launch(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Node:
     value = line.value
     plan = _plan(cache, line, slots, counted)
-    key = ("range table", value.sig, line.operands.pattern, plan)
+    key = ("range table", line.operands.signature, plan)
     kernel = cache.kernel_for(key, range_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1

@@ -24,7 +24,7 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
     """Render the hash table of `value`, of 32 or 64 bits, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
-    call = Call("value", value, inputs)
+    call = Call("value", value, inputs=inputs)
     itemsize = value.dtype.itemsize
     key = {4: "uint", 8: "ulong"}[itemsize]
     fields = Fields(

@@ -34,7 +34,7 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
     """Render the table of `value`, bool or integer, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
-    call = Call("value", value, inputs)
+    call = Call("value", value, inputs=inputs)
     dtype = value.dtype
     limits = (0, 0) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     fields = Fields(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._engine.expr.bounds import record_count, recorded_count
+from clarray._engine.expr.graph import graph_of, inputs_of
 from clarray._engine.expr.layout import INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, replanned
 from clarray._engine.expr.view import Shape, broadcast_shapes
@@ -55,14 +56,14 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
     count = None if small or mask.shape != shape else recorded_count(mask)
     if count is not None and n * value.dtype.itemsize > _LARGE_BYTES:
         count = None
+    graph = graph_of(value, mask)
     for single_pass in (True, False) if small or (count is None and _supports_lookback(cache)) else (False,):
-        key: list[Any] = ["compact", value.sig, mask.sig, single_pass]
+        key: list[Any] = ["compact", graph.signature, single_pass]
         input_args: list[Any] = []
-        inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
-        unaligned = append_flat_inputs(inputs, shape, key, input_args, not policy.chunked, True)
+        unaligned = append_flat_inputs(graph.inputs, shape, key, input_args, not policy.chunked, True)
         if unaligned is None:
-            key, input_args = [*key[:4], shape], []
-            append_inputs(inputs, key, input_args, not policy.chunked)
+            key, input_args = [*key[:3], shape], []
+            append_inputs(graph.inputs, key, input_args, not policy.chunked)
         else:
             key.append((n < INT_LIMIT, unaligned))
         kernels = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, single_pass)
@@ -112,7 +113,7 @@ def prepare_compact(
         aligned=operands.are_aligned,
     )
     plan = compact_plan(compact_operands, single_pass, value.op is INDEX, cache.policies.compact)
-    key = ("compact", value.sig, mask.sig, operands.pattern, plan)
+    key = ("compact", operands.signature, plan)
     kernels = cache.kernels_for(key, compact_source, plan, value, mask, operands.nodes, cache.capabilities)
     element_bytes = sum(x.dtype.itemsize for x in operands.nodes if x.memory is not None and x.size == n)
     step_args = tuple(stride_arguments(accesses, [(s,) for s in steps]))
@@ -230,7 +231,7 @@ def _flat_stride(node: Node, shape: Shape) -> int | None:
 
 def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     """Return `root`, or a copy of its value if an operand has no single stride in C order."""
-    for node in root.inputs or (root,):
+    for node in inputs_of(root):
         if node.op is not CONST and _flat_stride(node, shape) is None:
             break
     else:
@@ -243,8 +244,6 @@ def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
         shape,
         root.dtype,
         packed.size,
-        root.sig,
-        root.inputs or (root,),
     )
     strided_launch(cache, wide, memory, 0, packed.strides).run()
     return packed

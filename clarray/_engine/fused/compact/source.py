@@ -42,7 +42,7 @@ def compact_source(
     ]
     out = operand("y", value.dtype, "unit", dialect)
     fields = _fields(plan, inputs, out)
-    keep = Call("keep", mask, inputs)
+    keep = Call("keep", mask, inputs=inputs)
     name = inputs.slots.get(id(value), "")
     origin, stride = f"{name}o", f"{name}s"  # start and stride of the index, if the values are positions
     template = "compact/chunks" if plan.policy.chunked else "compact/tiles"
@@ -56,7 +56,7 @@ def compact_source(
         inputs=inputs,
         out=out,
         keep=keep,
-        value=keep if same else Call("value", value, inputs),
+        value=keep if same else Call("value", value, inputs=inputs),
         same=same,
         params={name: each.declared for name, each in fields.items()},
         loads=plan.loads,

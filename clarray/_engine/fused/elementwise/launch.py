@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.layout import (
     ALIGNMENT,
     COUNT,
@@ -137,8 +138,9 @@ def flat_kernel(cache: KernelCache, root: Node, offset: int, inputs: list[Any]) 
     """Return the kernel of `flat_launch`, and append the inputs' arguments to `inputs`. None if it is not flat."""
     policy = cache.policies.elementwise
     explicit = policy.explicit
-    key: list[Any] = [root.sig]
-    unaligned = append_flat_inputs(root.inputs or (root,), root.shape, key, inputs, not explicit, False)
+    graph = graph_of(root)
+    key: list[Any] = [graph.signature]
+    unaligned = append_flat_inputs(graph.inputs, root.shape, key, inputs, not explicit, False)
     if unaligned is None:
         return None
     size = root.size
@@ -184,7 +186,7 @@ def _prepare_flat(cache: KernelCache, root: Node, aligned_starts: bool, stream: 
 
 
 def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel | TieredKernel:
-    key = ("elementwise", root.sig, operands.pattern, plan)
+    key = ("elementwise", operands.signature, plan)
     kernel: Kernel | TieredKernel | None = cache.rendered.get(key)
     if kernel is None and may_compute_on_host(cache.capabilities, root):
         kernel = cache.store_rendered(key, TieredKernel(partial(_render_kernel, cache, plan)))
@@ -216,7 +218,7 @@ def strided_launch(
             kernel_launch = partial(strided_launch, cache, root, memory, offset, strides, False)
             return HostLaunch(tiered_kernel, root, target, kernel_launch, "rows")
     if strided.shifts:
-        inputs = Operands(list(nodes)).arguments(strided.shifts)
+        inputs = Operands(nodes).arguments(strided.shifts)
     nbytes = strided.nbytes
     local = (cache.policies.elementwise.work_group,)
     kernel, inline = resolve_kernel(strided, root), nbytes <= strided.inline_bytes
@@ -226,14 +228,15 @@ def strided_launch(
 
 def strided_kernel(
     cache: KernelCache, root: Node, offset: int, strides: Shape, inputs: list[Any]
-) -> tuple[StridedKernel, dict[Node, int]]:
+) -> tuple[StridedKernel, list[Node]]:
     """Return the kernel of `strided_launch` and the distinct inputs, and append their arguments to `inputs`."""
     policy = cache.policies.elementwise
-    key: list[Any] = [root.sig, root.shape, strides]
+    graph = graph_of(root)
+    key: list[Any] = [graph.signature, root.shape, strides]
     if not policy.explicit:
         key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
-    nodes = append_inputs(root.inputs or (root,), key, inputs, not policy.explicit)
-    return cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides), nodes
+    append_inputs(graph.inputs, key, inputs, not policy.explicit)
+    return cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides), graph.inputs
 
 
 def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> StridedKernel:

@@ -24,7 +24,7 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
     strided = plan.rank > 0
     (root,), nodes = with_moved_bits((root,), nodes)
     inputs = Inputs(nodes, plan.accesses, dialect, base=strided, aligned=plan.aligned)
-    value = Call("value", root, inputs)
+    value = Call("value", root, inputs=inputs)
     out = operand(
         "y",
         root.dtype,

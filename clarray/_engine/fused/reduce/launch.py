@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
+from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
 from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
@@ -23,11 +24,15 @@ def find_epilogue(root: Node) -> Epilogue | None:
         return Epilogue(root, root, ())
     reduced: Node | None = None
     constants: dict[Node, None] = {}
+    visited: set[Node] = set()
     level = [root]
     while level:
         node = level.pop()
+        if node in visited:
+            continue
+        visited.add(node)
         if isinstance(node.op, Reduction):
-            if (reduced is not None and reduced is not node) or node.shape != root.shape:
+            if reduced is not None or node.shape != root.shape:
                 return None
             reduced = node
         elif node.op is CONST:
@@ -55,23 +60,22 @@ def reduction_launches(
     prepared, nodes, inputs = find_or_prepare(cache, epilogue, strides)
     position = prepared.position
     if position is not None or prepared.shifts:
-        operands = Operands(list(nodes))
+        operands = Operands(nodes)
         inputs = (operands if position is None else operands.with_index(position)).arguments(prepared.shifts)
     return _launches(cache, prepared, inputs, constants, memory, offset)
 
 
 def find_or_prepare(
     cache: KernelCache, epilogue: Epilogue, strides: Shape
-) -> tuple[ReductionLaunch, Iterable[Node], list[Any]]:
+) -> tuple[ReductionLaunch, list[Node], list[Any]]:
     """Return the prepared reduction for the layouts of the inputs, the distinct inputs, and their arguments."""
-    root, reduced, constants = epilogue
-    key: list[Any] = [root.sig, reduced.args[0].shape]
+    reduced = epilogue.reduced
+    key: list[Any] = [signature_of(epilogue.root), reduced.args[0].shape]
     if len(strides) > 1:
         key.append(strides)
     inputs: list[Any] = []
-    nodes = append_inputs(reduced.inputs, key, inputs, not cache.policies.reduce.explicit)
-    if constants:  # a constant may have several uses
-        key.append(Operands(root.inputs).pattern)
+    nodes = inputs_of(reduced)
+    append_inputs(nodes, key, inputs, not cache.policies.reduce.explicit)
     return cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides), nodes, inputs
 
 
@@ -87,13 +91,11 @@ def _any_length_launch(
     (length,) = shape
     if not 1 < length < any_length_limit(policy) or extremum_monoid(reduced.op.monoid).indexed:
         return None
-    key: list[Any] = [root.sig, None]
+    key: list[Any] = [signature_of(root), None]
     inputs: list[Any] = []
-    in_bytes = _append_any_length_inputs(reduced.inputs, shape, key, inputs, not policy.explicit)
+    in_bytes = _append_any_length_inputs(inputs_of(reduced), shape, key, inputs, not policy.explicit)
     if in_bytes is None:
         return None
-    if constants:  # as in `find_or_prepare`
-        key.append(Operands(root.inputs).pattern)
     prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
     loops = list(prepared.loops)
     loops[prepared.extent_at] = length
@@ -113,7 +115,7 @@ def any_length_limit(policy: ReducePolicy) -> int:
 
 
 def _append_any_length_inputs(
-    inputs: tuple[Node, ...], shape: Shape, key: list[Any], arguments: list[Any], alignment: bool
+    inputs: Sequence[Node], shape: Shape, key: list[Any], arguments: list[Any], alignment: bool
 ) -> int | None:
     """Append inputs to a key and to `arguments`, as `append_inputs` does, without the length of their axis in the key.
 
@@ -122,13 +124,8 @@ def _append_any_length_inputs(
     int or None
         Bytes of the inputs. None if a plan depends on the length: to reverse the axis, or to use 64-bit positions.
     """
-    numbers: dict[Node, int] = {}
     nbytes = low = high = 0
     for node in inputs:
-        if node in numbers:
-            key.append(numbers[node])
-            continue
-        numbers[node] = len(numbers)
         memory = node.memory
         if memory is None and node.op is CONST:
             key.append(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from clarray._engine.expr.graph import signature_of
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape
 from clarray._engine.fused.reduce.launch import reduction_launches
@@ -34,7 +35,7 @@ def tiered_reduction(cache: KernelCache, root: Node) -> TieredKernel | None:
     """Return the tiered kernel of a structure. None if NumPy never computes it."""
     if not setting.on:
         return None
-    key = ("host tier", root.sig)
+    key = ("host tier", signature_of(root))
     if key in cache.rendered:
         tiered_kernel: TieredKernel | None = cache.rendered[key]
         return tiered_kernel

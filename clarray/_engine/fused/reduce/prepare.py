@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import (
     ALIGNMENT,
     Shape,
@@ -122,19 +123,14 @@ def _strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]
     return (tuple([steps.get(axis, 0) for axis in range(len(shape))]), *operands.strides(len(shape)))
 
 
-def _pattern(epilogue: Epilogue, operands: Operands) -> tuple[int, ...]:
-    """Return which inputs are the same, with an epilogue's constants: ``t * t`` has one constant, ``t * u`` has two."""
-    return operands.pattern if epilogue.root is epilogue.reduced else Operands(epilogue.root.inputs).pattern
-
-
-def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) -> tuple[Any, ...]:
+def _structure(epilogue: Epilogue, position: Node | None) -> tuple[Any, ...]:
     """Return the key of the sources, without the plan. It has no axes, unless an epilogue's signature has them."""
     reduced = epilogue.reduced
     if epilogue.root is reduced:
-        tree: tuple[int, ...] = (reduced.op.monoid.code, *[a.sig for a in reduced.args])
+        graph: tuple[int, ...] = (reduced.op.monoid.code, signature_of(*reduced.args))
     else:
-        tree = (epilogue.root.sig,)
-    return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
+        graph = (signature_of(epilogue.root),)
+    return graph, position.dtype if position is not None else _INT64
 
 
 class PlannedReduction(NamedTuple):
@@ -156,13 +152,13 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
         Strides of the epilogue's root in memory.
     """
     reduced = epilogue.reduced
-    inputs = Operands(reduced.inputs)
+    inputs = Operands(inputs_of(reduced))
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
     policy = _select_policy(cache, reduced.args[0])
     monoid = _select_monoid(cache, reduced.op.monoid, policy)
     position = _position(reduced, monoid)
     plan, operands, space, division, lanes = _plan_reduction(cache, reduced, monoid, position, inputs, out, policy)
-    structure = _structure(epilogue, inputs, position)
+    structure = _structure(epilogue, position)
     key = ("reduce", structure, plan)
     capabilities = cache.capabilities
     first = cache.kernel_for(key, reduce_source, plan, monoid, position, operands.nodes, epilogue, capabilities)

@@ -24,7 +24,7 @@ def state_entry(value: Node, monoid: Monoid) -> Node:
     wide = monoid.accumulated_dtype
     if monoid.algebra == "widened" and is_product(value):
         loop = find_loop(np.multiply, (wide, wide), (wide,))
-        return Node(loop, value.args, value.shape, wide, value.size, inputs=value.inputs or value.args)
+        return Node(loop, value.args, value.shape, wide, value.size)
     return converted(value, wide)
 
 
@@ -33,7 +33,7 @@ class ProductCall:
 
     def __init__(self, product: Node, inputs: Inputs, dialect: Dialect) -> None:
         self._factors = [
-            Call(name, converted(factor, dtype), inputs)
+            Call(name, converted(factor, dtype), inputs=inputs)
             for name, factor, dtype in zip(("factor_0", "factor_1"), product.args, product.op.in_dtypes, strict=True)
         ]
         self.text = "".join(factor.text for factor in self._factors)

@@ -12,6 +12,7 @@ import numpy as np
 from clarray._engine.codegen.arguments import Fields, Group, axes, numbers, signature
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.reduce.monoid_code import MonoidCode, StateEntry
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
@@ -44,13 +45,9 @@ class Epilogue(NamedTuple):
     @property
     def scalar(self) -> bool:
         """Whether the source computes one result at a time, because a value is complex and so has no vectors."""
-        level = [self.root]
-        while level:
-            node = level.pop()
-            if node.dtype.kind == "c":
-                return True
-            level.extend(() if node is self.reduced else node.args)
-        return False
+        graph = graph_of(self.root)
+        operands = set() if self.root is self.reduced else set(graph_of(*self.reduced.args).pending)
+        return any(node.dtype.kind == "c" for node in (*graph.pending, *self.constants) if node not in operands)
 
 
 class _EpilogueCode:
@@ -72,7 +69,7 @@ class _EpilogueCode:
             inputs.slots[id(node)] = constant
             inputs.types.append((constant, node.dtype, True))
             self.constants.append(constant)
-        self.text = Call(name, epilogue.root, inputs).text
+        self.text = Call(name, epilogue.root, inputs=inputs).text
 
     def call(self, result: str) -> str:
         return f"{self.name}({', '.join([result, *self.constants])})"
@@ -171,8 +168,8 @@ def reduce_source(
             product_dtype=value.dtype,
         ),
     )
-    call = ProductCall(value, inputs, dialect) if plan.products else Call("value", entry, inputs)
-    mask = Call("where", masks[0], inputs) if masks else None
+    call = ProductCall(value, inputs, dialect) if plan.products else Call("value", entry, inputs=inputs)
+    mask = Call("where", masks[0], inputs=inputs) if masks else None
     result = _ResultCode(plan, epilogue, code, inner)
     fields = Fields(("inputs", inputs.params), *result.fields, ("loops", loop_fields(plan).declared))
     argument_list = signature(fields, capabilities.argument_struct)

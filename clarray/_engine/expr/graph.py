@@ -1,0 +1,91 @@
+"""The graph of pending expressions below some nodes: its inputs, its order, and its signature."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from clarray._engine.expr.node import COMPRESS, Node, intern_structure
+
+_COMPRESS, _PASS = -1, -2  # the first item of an operation's key, where an elementwise one has its code
+
+__all__ = ["Graph", "graph_of", "inputs_of", "signature_of"]
+
+
+class Graph(NamedTuple):
+    """The expressions below some roots at one moment. A node that is read twice is in it once.
+
+    Attributes
+    ----------
+    inputs : list of Node
+        The leaves, constants and indices, each once, in the order of the walk.
+    pending : list of Node
+        The pending nodes, operands before the nodes that read them.
+    key : list
+        What identifies the graph, without the layouts of its inputs: dtypes, operations, and who reads what.
+    """
+
+    inputs: list[Node]
+    pending: list[Node]
+    key: list[Any]
+
+    @property
+    def signature(self) -> int:
+        """The number of the graph's structure: graphs of equal structure have equal numbers."""
+        return intern_structure(tuple(self.key))
+
+
+def graph_of(*roots: Node) -> Graph:
+    """Return the graph below `roots`. Operands of selections, reductions and transforms belong to it.
+
+    The walk goes through the operands of a node from left to right, so it depends on the structure alone.
+    """
+    numbers: dict[Node, int] = {}
+    graph = Graph([], [], [])
+    for root in roots:
+        if root not in numbers:
+            _walk(root, numbers, graph)
+    if len(roots) > 1:
+        graph.key.append(tuple([numbers[root] for root in roots]))
+    return graph
+
+
+def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
+    """Add what is below a root to a graph. Deep graphs need no recursion."""
+    inputs, pending, key = graph
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in numbers:
+            stack.pop()
+            continue
+        op, args = node.op, node.args  # read once: a re-entrant call may evaluate the node
+        if not args:
+            stack.pop()
+            numbers[node] = len(numbers)
+            inputs.append(node)
+            key.append(node.sig)
+            continue
+        waiting = [arg for arg in args if arg not in numbers]
+        if waiting:
+            stack.extend(reversed(waiting))
+            continue
+        stack.pop()
+        operands = tuple([numbers[arg] for arg in args])
+        numbers[node] = len(numbers)
+        pending.append(node)
+        if op is COMPRESS:
+            key.append((_COMPRESS, operands))
+        elif hasattr(op, "axes"):
+            key.append((_PASS, op.code, operands))
+        else:
+            key.append((op.code, operands))
+
+
+def inputs_of(*roots: Node) -> list[Node]:
+    """Return the leaves, constants and indices below `roots`, each once. A root may be one itself."""
+    return graph_of(*roots).inputs
+
+
+def signature_of(*roots: Node) -> int:
+    """Return the number of the structure of the graph below `roots`."""
+    return graph_of(*roots).signature
