@@ -190,7 +190,11 @@ def test_the_setting(monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
 
 
 @pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
-def test_an_interrupt_ends_the_child(device: Device, child: Callable[[str], list[int]], tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_main_thread", [True, False])
+def test_an_interrupt_ends_the_child(
+    device: Device, child: Callable[[str], list[int]], tmp_path: Path, in_main_thread: bool
+) -> None:
+    """The system may give a signal to any thread. Then no call of the main thread is interrupted."""
     number = tmp_path / "pid"
     code = f"import os, time; open({str(number)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     child(code)
@@ -201,8 +205,14 @@ def test_an_interrupt_ends_the_child(device: Device, child: Callable[[str], list
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        launch(device, "interrupt")
+    start = time.monotonic()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [] if in_main_thread else [signal.SIGINT])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch(device, "interrupt")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert time.monotonic() - start < 60
     with pytest.raises(ProcessLookupError):
         os.kill(int(number.read_text()), 0)
 

@@ -19,6 +19,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ SETTING = "CLARRAY_COMPILE_SECONDS"
 _DEFAULT_SECONDS = 20.0
 _WALL_FACTOR = 10  # a child that gets less than this part of a processor is given up
 _COMMAND = (sys.executable, "-P", "-m", f"{__package__}.compiler_main")
+_TURN_SECONDS = 0.1  # the longest time without a look for signals
 _END_SECONDS = 2.0  # the longest wait for a process that ends by itself
 _DONE, _FAILED = b"done\n", b"failed\n"
 _CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
@@ -143,8 +145,13 @@ def _ask(child: subprocess.Popen[bytes], request: bytes, seconds: float) -> byte
             request = request[child.stdin.write(request) :]
     except BrokenPipeError:
         return b""
-    ready, _, _ = select.select([child.stdout], [], [], seconds)
-    return child.stdout.readline() if ready else None
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        # a signal just before the system call, or in another thread, does not end the call: Python looks in each turn
+        ready, _, _ = select.select([child.stdout], [], [], min(left, _TURN_SECONDS))
+        if ready:
+            return child.stdout.readline()
+    return None
 
 
 def _end(child: subprocess.Popen[bytes], patience: float) -> None:
