@@ -27,7 +27,7 @@ const ${s.type} ${s.name}_${w} = ${f'({s.type})' if W > 1 else ''}(${', '.join(f
 </%def>
 <%def name="compute()">
 % for w in range(V // d.width):
-const ${out.type} y_${w} = ${value.call(w)};
+${value.compute(outs, w)}
 % endfor
 </%def>
 ATTR __kernel ${group_attribute}
@@ -64,7 +64,7 @@ void elementwise(${signature.declared}) {
     }
 % endfor
     for (long p = p_first; p < p_last; ++p) {
-% for s in [*direct, out]:
+% for s in [*direct, *outs]:
       const long ${s.base} = ${s.name}o_ + p * ${s.name}s${axis};
 % endfor
       long j = j_first;
@@ -74,7 +74,9 @@ void elementwise(${signature.declared}) {
 % endfor
         ${take_staged()}
         ${compute()}
-        ${access.store(out, out.base, 'j', 'y', stream)}
+% for out in outs:
+        ${access.store(out, out.base, 'j', out.name, stream)}
+% endfor
       }
 % if V > 1:
       const int m = j_last - j;
@@ -84,7 +86,9 @@ void elementwise(${signature.declared}) {
 % endfor
         ${take_staged()}
         ${compute()}
-        ${access.store_partial(out, out.base, 'j', 'm', 'y')}
+% for out in outs:
+        ${access.store_partial(out, out.base, 'j', 'm', out.name)}
+% endfor
       }
 % endif
     }

@@ -1,4 +1,4 @@
-## Elementwise: STORE(i, VALUE(LOAD(i))).
+## Elementwise: STORE(i, VALUE(LOAD(i))). An expression has one result, a region of expressions several.
 ##
 ## flat      One loop over n elements, all operands contiguous or constant.
 ##
@@ -26,33 +26,41 @@ for (${I} ${u} = get_global_id(0); ${u} < (${total}); ${u} += get_global_size(0)
 </%def>
 <%def name="compute()">
 % for w in range(V // d.width):
-const ${out.type} y_${w} = ${value.call(w)};
+${value.compute(outs, w)}
 % endfor
 </%def>
 <%
   last_group = 'group + 1 == groups' if policy.chunked else 'get_global_id(0) == 0'
   # one work-item then has the rest and the whole vector before it: nobody else writes what it reads
-  ends_first = policy.chunked and d.width > 1 and out.access == 'unit' and not any(s.access == 'pairs' for s in all_operands)
+  ends_first = policy.chunked and d.width > 1 and all(out.access == 'unit' for out in outs) and not any(s.access == 'pairs' for s in all_operands)
 %>
 ## The rest of the elements first .. last - 1, before the others and after them.
 <%def name="begin_rest(first, last, here='')">
 % if ends_first:
 const bool ample = ${last} - ${first} >= ${V};
 const int rest = ${f'{here} ? ({last} - {first}) % {V} : 0' if here else f'({last} - {first}) % {V}'};
-${out.type} z_0;
+% for out in outs:
+${out.type} ${out.name}z_0;
+% endfor
 if (rest > 0) {
   ${access.load_end(inputs.operands, 'ample', f'{last} - {V}', f'{last} - rest', 'rest')}
   ${compute()}
-  z_0 = y_0;
+% for out in outs:
+  ${out.name}z_0 = ${out.name}_0;
+% endfor
 }
 % endif
 </%def>
 <%def name="end_rest(j, last)">
 % if ends_first:
 if (rest > 0 && ample) {
-  ${access.store(out, out.base, f'{last} - {V}', 'z')}
+% for out in outs:
+  ${access.store(out, out.base, f'{last} - {V}', out.name + 'z')}
+% endfor
 } else if (rest > 0) {
-  ${access.store_partial(out, out.base, j, 'rest', 'z')}
+% for out in outs:
+  ${access.store_partial(out, out.base, j, 'rest', out.name + 'z')}
+% endfor
 }
 % elif V > 1:
 const int m = ${last} - ${j};
@@ -61,7 +69,9 @@ if (m > 0) {
   ${access.load_partial(s, s.base, j, 'm')}
 % endfor
   ${compute()}
-  ${access.store_partial(out, out.base, j, 'm', 'y')}
+% for out in outs:
+  ${access.store_partial(out, out.base, j, 'm', out.name)}
+% endfor
 }
 % endif
 </%def>
@@ -81,7 +91,9 @@ void elementwise(${signature.declared}) {
     ${access.load(s, s.base, 'j')}
 % endfor
     ${compute()}
-    ${access.store(out, out.base, 'j', 'y', stream)}
+% for out in outs:
+    ${access.store(out, out.base, 'j', out.name, stream)}
+% endfor
   }
 % if V > 1:
   if (${last_group}) {
@@ -119,7 +131,9 @@ void elementwise(${signature.declared}) {
       ${access.load(s, s.base, 'j')}
 % endfor
       ${compute()}
-      ${access.store(out, out.base, 'j', 'y', stream)}
+% for out in outs:
+      ${access.store(out, out.base, 'j', out.name, stream)}
+% endfor
     }
     ${end_rest('j', 'last')}
   }

@@ -65,9 +65,11 @@ void elementwise(${signature.declared}) {
         const ${I} ${s.base} = ${s.name}o_ + p * ${s.name}s${axis};
         ${access.load(s, s.base, 'j')}
 % endfor
+        ${value.compute(outs, 0)}
+% for out in outs:
         const ${I} ${out.base} = ${out.name}o_ + p * ${out.name}s${axis};
-        const ${out.type} y_0 = ${value.call(0)};
-        ${access.store_element(out, out.base, 'j', 'y_0')}
+        ${access.store_element(out, out.base, 'j', out.name + '_0')}
+% endfor
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -103,12 +103,12 @@ class TieredKernel:
     Parameters
     ----------
     render : callable
-        Renders the kernel of an expression of its structure. None if the launches have the kernel.
+        Renders the kernel of expressions of its structure. None if the launches have the kernel.
     """
 
     __slots__ = ("ready", "launched", "host_seconds", "_render", "_kernel", "_compiling", "_prefetched")
 
-    def __init__(self, render: Callable[[Node], Kernel] | None = None) -> None:
+    def __init__(self, render: Callable[[Sequence[Node]], Kernel] | None = None) -> None:
         self.ready = False  # if set, NumPy no longer computes instead of it
         self.launched = False  # maybe only for values too large for NumPy, or by other threads of the device
         self.host_seconds = 0.0  # time in NumPy: decides when the kernel is compiled, not who computes
@@ -117,11 +117,11 @@ class TieredKernel:
         self._compiling: BackgroundCompilation | None = None
         self._prefetched = False
 
-    def kernel(self, root: Node) -> Kernel:
+    def kernel(self, roots: Sequence[Node]) -> Kernel:
         """Return the kernel. It is not compiled unless it is `ready`."""
         if self._kernel is None:
             assert self._render is not None
-            self._kernel = self._render(root)
+            self._kernel = self._render(roots)
         return self._kernel
 
     def is_due(self) -> bool:

@@ -34,7 +34,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node, leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
-from clarray._engine.fused.elementwise.source import elementwise_source, loop_fields
+from clarray._engine.fused.elementwise.source import elementwise_source, loop_fields, output_names
 from clarray._engine.launch.host_tier import HostLaunch, TieredKernel, may_compute_on_host
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import (
@@ -45,6 +45,14 @@ from clarray._engine.launch.operands import (
     inline_limit,
 )
 from clarray._engine.runtime import Kernel, Memory
+
+
+class Output(NamedTuple):
+    """A place in memory that a kernel writes: shape and dtype are those of an expression."""
+
+    memory: Memory
+    offset: int
+    strides: Shape
 
 
 class FlatKernel(NamedTuple):
@@ -65,8 +73,8 @@ class StridedKernel:
     ----------
     shifts : tuple of int
         Added to the offsets of the inputs, for reversed axes. Empty if no axis is reversed.
-    out_shift : int
-        Added to the offset of the output.
+    out_shifts : tuple of int
+        Added to the offset of each output.
     loops : tuple of int
         Values of the fields `loops`.
     stride_starts : tuple of int
@@ -77,7 +85,7 @@ class StridedKernel:
 
     kernel: Kernel | TieredKernel
     shifts: tuple[int, ...]
-    out_shift: int
+    out_shifts: tuple[int, ...]
     loops: tuple[int, ...]
     stride_starts: tuple[int, ...]
     groups: tuple[int, ...]
@@ -97,7 +105,7 @@ def flat_launch(
         Whether NumPy may compute the values if the kernel is not compiled yet.
     """
     inputs: list[Any] = []
-    flat = flat_kernel(cache, root, offset, inputs)
+    flat = flat_kernel(cache, (root,), (offset,), inputs)
     if flat is None:
         return None
     tiered_kernel = _uncompiled_kernel(flat) if allow_host_tier else None
@@ -106,13 +114,34 @@ def flat_launch(
         if tiered_kernel.use_host_tier(root, target, root.size):
             kernel_launch = partial(flat_launch, cache, root, memory, offset, False)
             return HostLaunch(tiered_kernel, root, target, kernel_launch, "n")
+    return _record(tiered_kernel, _flat_launch(cache, flat, (root,), inputs, [memory.buffer, offset]))
+
+
+def _flat_launch(
+    cache: KernelCache, flat: FlatKernel, roots: Sequence[Node], inputs: list[Any], outputs: list[Any]
+) -> Launch:
     policy = cache.policies.elementwise
-    size = root.size
+    size = roots[0].size
     nbytes = size * flat.element_bytes
     count = 1 if nbytes < flat.single_group_bytes else groups(-(-size // flat.vector), nbytes, cache.units, policy)
-    kernel, inline = resolve_kernel(flat, root), nbytes <= flat.inline_bytes
-    args = kernel.arguments(inputs=inputs, yp=memory.buffer, yo=offset, loops=(size,))
-    return _record(tiered_kernel, Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes))
+    kernel, inline = resolve_kernel(flat, roots), nbytes <= flat.inline_bytes
+    args = kernel.arguments(inputs=inputs, outputs=outputs, loops=(size,))
+    return Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes)
+
+
+def region_launch(cache: KernelCache, roots: Sequence[Node], outputs: Sequence[Output]) -> Launch:
+    """Return the launch that computes several expressions of one shape, which share their inputs and operations."""
+    inputs: list[Any] = []
+    shape = roots[0].shape
+    offsets = [out.offset for out in outputs]
+    if all(out.strides == contiguous(shape) for out in outputs):
+        flat = flat_kernel(cache, roots, offsets, inputs)
+        if flat is not None:
+            places = [each for out in outputs for each in (out.memory.buffer, out.offset)]
+            return _flat_launch(cache, flat, roots, inputs, places)
+        inputs.clear()
+    strided, nodes = strided_kernel(cache, roots, offsets, [out.strides for out in outputs], inputs)
+    return _strided_launch(cache, strided, roots, nodes, inputs, outputs)
 
 
 def _uncompiled_kernel(planned: FlatKernel | StridedKernel) -> TieredKernel | None:
@@ -128,27 +157,41 @@ def _record(tiered_kernel: TieredKernel | None, launch: Launch) -> Launch:
     return launch
 
 
-def resolve_kernel(planned: FlatKernel | StridedKernel, root: Node) -> Kernel:
+def resolve_kernel(planned: FlatKernel | StridedKernel, roots: Sequence[Node]) -> Kernel:
     """Return the kernel, rendered if it is a tiered one that has not been used."""
     kernel = planned.kernel
-    return kernel.kernel(root) if isinstance(kernel, TieredKernel) else kernel
+    return kernel.kernel(roots) if isinstance(kernel, TieredKernel) else kernel
 
 
-def flat_kernel(cache: KernelCache, root: Node, offset: int, inputs: list[Any]) -> FlatKernel | None:
-    """Return the kernel of `flat_launch`, and append the inputs' arguments to `inputs`. None if it is not flat."""
+def flat_kernel(
+    cache: KernelCache, roots: Sequence[Node], offsets: Sequence[int], inputs: list[Any]
+) -> FlatKernel | None:
+    """Return the kernel that writes `roots` in C order, and append the inputs' arguments. None if it is not flat.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        Expressions of one shape.
+    offsets : sequence of int
+        Where the outputs start in their memory, in elements.
+    inputs : list
+        Has some arguments if None is returned.
+    """
     policy = cache.policies.elementwise
     explicit = policy.explicit
-    graph = graph_of(root)
+    graph = graph_of(*roots)
     key: list[Any] = [graph.signature]
-    unaligned = append_flat_inputs(graph.inputs, root.shape, key, inputs, not explicit, False)
+    size = roots[0].size
+    unaligned = append_flat_inputs(graph.inputs, roots[0].shape, key, inputs, not explicit, False)
     if unaligned is None:
         return None
-    size = root.size
-    if not explicit and offset * root.dtype.itemsize % ALIGNMENT:
-        unaligned = True
-    stream = 0 < policy.stream_bytes <= size * root.dtype.itemsize and offset * root.dtype.itemsize % 64 == 0
+    stream = policy.stream_bytes > 0
+    for root, offset in zip(roots, offsets, strict=True):
+        itemsize = root.dtype.itemsize
+        unaligned = unaligned or (not explicit and offset * itemsize % ALIGNMENT != 0)
+        stream = stream and policy.stream_bytes <= size * itemsize and offset * itemsize % 64 == 0
     key.append((stream, size < INT_LIMIT, unaligned))
-    return cache.value_for(tuple(key), _prepare_flat, cache, root, not unaligned, stream)
+    return cache.value_for(tuple(key), _prepare_flat, cache, roots, not unaligned, stream)
 
 
 def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
@@ -157,46 +200,49 @@ def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
     return UNIT if node.shape == shape and node.contiguous else ZERO
 
 
-def _prepare_flat(cache: KernelCache, root: Node, aligned_starts: bool, stream: bool) -> FlatKernel:
+def _prepare_flat(cache: KernelCache, roots: Sequence[Node], aligned_starts: bool, stream: bool) -> FlatKernel:
     policy = cache.policies.elementwise
-    operands = collect_operands(root)
-    accesses = tuple(_flat_access(n, root.shape) for n in operands.nodes)
-    dtypes = operands.dtypes(root)
+    operands = collect_operands(*roots)
+    shape, size = roots[0].shape, roots[0].size
+    accesses = tuple(_flat_access(n, shape) for n in operands.nodes)
+    dtypes = operands.dtypes(*roots)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
         accesses=accesses,
-        out_access=UNIT,
+        out_accesses=(UNIT,) * len(roots),
         rank=0,
         vector=vector,
         explicit=explicit,
-        index=index_type(root.size, policy.chunked),
+        index=index_type(size, policy.chunked),
         aligned=aligned_starts and not explicit and not policy.explicit,
-        stream=stream and explicit and vector * root.dtype.itemsize == 64,
+        stream=stream and explicit and all(vector * root.dtype.itemsize == 64 for root in roots),
         policy=policy,
     )
     read_bytes = [n.dtype.itemsize for n, kind in zip(operands.nodes, accesses, strict=True) if kind == UNIT]
     return FlatKernel(
-        _kernel(cache, plan, root, operands),
+        _kernel(cache, plan, roots, operands),
         vector,
-        root.dtype.itemsize + sum(read_bytes),
+        sum(root.dtype.itemsize for root in roots) + sum(read_bytes),
         2 * policy.chunk_bytes if policy.chunked else 0,
-        inline_limit(policy.inline_bytes, root),
+        inline_limit(policy.inline_bytes, *roots),
     )
 
 
-def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel | TieredKernel:
+def _kernel(
+    cache: KernelCache, plan: ElementwisePlan, roots: Sequence[Node], operands: Operands
+) -> Kernel | TieredKernel:
     key = ("elementwise", operands.signature, plan)
     kernel: Kernel | TieredKernel | None = cache.rendered.get(key)
-    if kernel is None and may_compute_on_host(cache.capabilities, root):
+    if kernel is None and len(roots) == 1 and may_compute_on_host(cache.capabilities, roots[0]):
         kernel = cache.store_rendered(key, TieredKernel(partial(_render_kernel, cache, plan)))
     if kernel is not None:
         return kernel
-    return cache.store_rendered(key, _render_kernel(cache, plan, root))
+    return cache.store_rendered(key, _render_kernel(cache, plan, roots))
 
 
-def _render_kernel(cache: KernelCache, plan: ElementwisePlan, root: Node) -> Kernel:
-    return cache.render_kernel(elementwise_source, plan, root, collect_operands(root).nodes, cache.capabilities)
+def _render_kernel(cache: KernelCache, plan: ElementwisePlan, roots: Sequence[Node]) -> Kernel:
+    return cache.render_kernel(elementwise_source, plan, roots, collect_operands(*roots).nodes, cache.capabilities)
 
 
 def strided_launch(
@@ -210,86 +256,124 @@ def strided_launch(
         Whether NumPy may compute the values if the kernel is not compiled yet.
     """
     inputs: list[Any] = []
-    strided, nodes = strided_kernel(cache, root, offset, strides, inputs)
+    strided, nodes = strided_kernel(cache, (root,), (offset,), (strides,), inputs)
     tiered_kernel = _uncompiled_kernel(strided) if allow_host_tier else None
     if tiered_kernel is not None:
         target = leaf(memory, root.shape, strides, offset, root.dtype)
         if tiered_kernel.use_host_tier(root, target, root.size):
             kernel_launch = partial(strided_launch, cache, root, memory, offset, strides, False)
             return HostLaunch(tiered_kernel, root, target, kernel_launch, "rows")
+    launch = _strided_launch(cache, strided, (root,), nodes, inputs, (Output(memory, offset, strides),))
+    return _record(tiered_kernel, launch)
+
+
+def _strided_launch(
+    cache: KernelCache,
+    strided: StridedKernel,
+    roots: Sequence[Node],
+    nodes: Sequence[Node],
+    inputs: list[Any],
+    outputs: Sequence[Output],
+) -> Launch:
     if strided.shifts:
         inputs = Operands(nodes).arguments(strided.shifts)
     nbytes = strided.nbytes
     local = (cache.policies.elementwise.work_group,)
-    kernel, inline = resolve_kernel(strided, root), nbytes <= strided.inline_bytes
-    args = kernel.arguments(inputs=inputs, yp=memory.buffer, yo=offset + strided.out_shift, loops=strided.loops)
-    return _record(tiered_kernel, Launch(kernel, strided.groups, local, args, inline, nbytes))
+    kernel, inline = resolve_kernel(strided, roots), nbytes <= strided.inline_bytes
+    places = [
+        each
+        for out, shift in zip(outputs, strided.out_shifts, strict=True)
+        for each in (out.memory.buffer, out.offset + shift)
+    ]
+    args = kernel.arguments(inputs=inputs, outputs=places, loops=strided.loops)
+    return Launch(kernel, strided.groups, local, args, inline, nbytes)
 
 
 def strided_kernel(
-    cache: KernelCache, root: Node, offset: int, strides: Shape, inputs: list[Any]
+    cache: KernelCache,
+    roots: Sequence[Node],
+    offsets: Sequence[int],
+    strides: Sequence[Shape],
+    inputs: list[Any],
 ) -> tuple[StridedKernel, list[Node]]:
-    """Return the kernel of `strided_launch` and the distinct inputs, and append their arguments to `inputs`."""
+    """Return the kernel that writes `roots` with any strides and the distinct inputs, and append their arguments.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        Expressions of one shape.
+    offsets, strides : sequence
+        Where each output starts in its memory, and its strides, in elements.
+    """
     policy = cache.policies.elementwise
-    graph = graph_of(root)
-    key: list[Any] = [graph.signature, root.shape, strides]
+    graph = graph_of(*roots)
+    key: list[Any] = [graph.signature, roots[0].shape, *strides]
     if not policy.explicit:
-        key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
+        key += [offset * root.dtype.itemsize % ALIGNMENT == 0 for root, offset in zip(roots, offsets, strict=True)]
     append_inputs(graph.inputs, key, inputs, not policy.explicit)
-    return cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides), graph.inputs
+    return cache.value_for(tuple(key), _prepare_strided, cache, roots, offsets, strides), graph.inputs
 
 
-def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> StridedKernel:
+def _prepare_strided(
+    cache: KernelCache, roots: Sequence[Node], offsets: Sequence[int], out_strides: Sequence[Shape]
+) -> StridedKernel:
     """Plan the loops of a strided launch, and return its kernel with the arguments that follow from them."""
     policy = cache.policies.elementwise
-    operands = collect_operands(root)
-    ndim = len(root.shape)
-    space = collapse(root.shape, (aligned(root.shape, out_strides, ndim), *operands.strides(ndim)))
+    operands = collect_operands(*roots)
+    root = roots[0]
+    ndim, count = len(root.shape), len(roots)
+    space = collapse(root.shape, (*[aligned(root.shape, out, ndim) for out in out_strides], *operands.strides(ndim)))
     if not space.shape:  # one element: the source has at least one loop
         space = Space((1,), ((0,),) * len(space.strides), space.offsets)
-    shape, (out_loop, *in_loops) = space.shape, space.strides
-    plan = _strided_plan(cache, root, offset, operands, space)
+    shape, out_loops, in_loops = space.shape, space.strides[:count], space.strides[count:]
+    plan = _strided_plan(cache, roots, offsets, operands, space)
     rows = root.size // shape[-1]
-    loops, stride_starts = _loop_numbers(plan, rows, shape, (*operands.names, "y"), (*in_loops, out_loop))
+    names = (*operands.names, *output_names(count))
+    loops, stride_starts = _loop_numbers(plan, rows, shape, names, (*in_loops, *out_loops))
     segment = policy.segment or plan.vector
     units = _work_units(shape, rows, plan.tile_axis, segment, policy.work_group)
-    nbytes = operands.nbytes + root.size * root.dtype.itemsize
+    nbytes = operands.nbytes + root.size * sum(root.dtype.itemsize for root in roots)
     return StridedKernel(
-        kernel=_kernel(cache, plan, root, operands),
-        shifts=space.offsets[1:] if any(space.offsets) else (),
-        out_shift=space.offsets[0],
+        kernel=_kernel(cache, plan, roots, operands),
+        shifts=space.offsets[count:] if any(space.offsets) else (),
+        out_shifts=space.offsets[:count],
         loops=loops,
         stride_starts=stride_starts,
         groups=(groups(units, nbytes, cache.units, policy),),
         segment=segment,
         nbytes=nbytes,
-        inline_bytes=inline_limit(policy.inline_bytes, root),
+        inline_bytes=inline_limit(policy.inline_bytes, *roots),
     )
 
 
-def _strided_plan(cache: KernelCache, root: Node, offset: int, operands: Operands, space: Space) -> ElementwisePlan:
-    """Plan the kernel for at least one loop. The first strides and offset of `space` are the output's."""
+def _strided_plan(
+    cache: KernelCache, roots: Sequence[Node], offsets: Sequence[int], operands: Operands, space: Space
+) -> ElementwisePlan:
+    """Plan the kernel for at least one loop. The first strides and offsets of `space` are the outputs'."""
     policy = cache.policies.elementwise
-    shape, (out_loop, *in_loops) = space.shape, space.strides
-    dtypes = operands.dtypes(root)
+    count = len(roots)
+    shape, out_loops, in_loops = space.shape, space.strides[:count], list(space.strides[count:])
+    dtypes = operands.dtypes(*roots)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
-    # The output has an access class of its own: an in-place operation has the same node on both sides.
-    out_access = access(out_loop[-1])
+    # An output has an access class of its own: an in-place operation has the same node on both sides.
+    out_accesses = tuple([access(steps[-1]) for steps in out_loops])
     accesses = operands.accesses([s[-1] for s in in_loops], explicit)
     axis, staged = _tiles(cache, operands, shape, in_loops)
-    if not explicit and (axis or _is_scattered((*accesses, out_access), (*in_loops, out_loop))):
+    if not explicit and (axis or _is_scattered((*accesses, *out_accesses), (*in_loops, *out_loops))):
         vector = 1  # neighbouring work-items take neighbouring elements
-    rows_aligned = not policy.explicit and operands.are_aligned and starts_aligned(root.dtype, offset)
-    rows_aligned = rows_aligned and operands.rows_aligned(in_loops, space.offsets[1:])
-    rows_aligned = rows_aligned and (out_access != UNIT or starts_aligned(root.dtype, space.offsets[0], *out_loop[:-1]))
+    rows_aligned = not policy.explicit and operands.are_aligned
+    rows_aligned = rows_aligned and operands.rows_aligned(in_loops, space.offsets[count:])
+    for root, offset, start, steps in zip(roots, offsets, space.offsets, out_loops, strict=False):
+        rows_aligned = rows_aligned and starts_aligned(root.dtype, offset)
+        rows_aligned = rows_aligned and (steps[-1] != 1 or starts_aligned(root.dtype, start, *steps[:-1]))
     return ElementwisePlan(
         accesses=accesses,
-        out_access=out_access,
+        out_accesses=out_accesses,
         rank=len(shape),
         vector=vector,
         explicit=explicit,
-        index=index_type(furthest(shape, space.strides, root.size), policy.chunked),
+        index=index_type(furthest(shape, space.strides, roots[0].size), policy.chunked),
         aligned=rows_aligned,
         stream=False,
         policy=policy,
@@ -314,8 +398,8 @@ def _loop_numbers(
     names, strides : sequence
         Names of the operands with strides, and their strides, innermost last.
     """
-    fields = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_access)
-    kinds = [a for a in (*plan.accesses, plan.out_access) if a != "const"]
+    fields = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_accesses)
+    kinds = [a for a in (*plan.accesses, *plan.out_accesses) if a != "const"]
     groups = {
         f"{name}s": steps[::-1] if kind in STEPPED else steps[-2::-1]
         for name, steps, kind in zip(names, strides, kinds, strict=True)
@@ -343,4 +427,13 @@ def _tiles(cache: KernelCache, operands: Operands, shape: Shape, strides: list[S
     return axis, tuple(n in transposed[:STAGED_LIMIT] for n in operands.nodes)
 
 
-__all__ = ["INT_LIMIT", "flat_kernel", "flat_launch", "resolve_kernel", "strided_kernel", "strided_launch"]
+__all__ = [
+    "INT_LIMIT",
+    "Output",
+    "flat_kernel",
+    "flat_launch",
+    "region_launch",
+    "resolve_kernel",
+    "strided_kernel",
+    "strided_launch",
+]

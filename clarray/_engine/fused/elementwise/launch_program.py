@@ -62,15 +62,14 @@ def plan_elementwise(
 
 def _flat_step(cache: KernelCache, root: Node, offset: int, most_size: int) -> KernelStep | None:
     """Return the launch over all elements in C order, for results of at most `most_size` elements."""
-    flat = flat_kernel(cache, root, offset, [])
+    flat = flat_kernel(cache, (root,), (offset,), [])
     if flat is None or root.size > most_size or _uses_host_tier(flat):
         return None
-    kernel = resolve_kernel(flat, root)
+    kernel = resolve_kernel(flat, (root,))
     letters, args = argument_sources(
         kernel,
         inputs=(OPERANDS, ((),)),
-        yp=(OUTPUT, (None,)),
-        yo=(OUTPUT_OFFSET, (0,)),
+        outputs=(OUTPUT + OUTPUT_OFFSET, (None, 0)),
         loops=(SIZE, (None,)),
     )
     return KernelStep(
@@ -88,15 +87,14 @@ def _flat_step(cache: KernelCache, root: Node, offset: int, most_size: int) -> K
 
 def _strided_step(cache: KernelCache, root: Node, offset: int, strides: Shape, any_extent: bool) -> KernelStep | None:
     """Return the launch for given strides, for loops of any extents or only of the extents of `root`."""
-    strided, _ = strided_kernel(cache, root, offset, strides, [])
+    strided, _ = strided_kernel(cache, (root,), (offset,), (strides,), [])
     if _uses_host_tier(strided):
         return None
-    kernel = resolve_kernel(strided, root)
+    kernel = resolve_kernel(strided, (root,))
     letters, args = argument_sources(
         kernel,
         inputs=(OPERANDS, (strided.shifts,)),
-        yp=(OUTPUT, (None,)),
-        yo=(OUTPUT_OFFSET, (strided.out_shift,)),
+        outputs=(OUTPUT + OUTPUT_OFFSET, (None, strided.out_shifts[0])),
         loops=(LOOPS, ((strided.loops, strided.stride_starts),)),
     )
     return KernelStep(

@@ -21,8 +21,8 @@ class ElementwisePlan:
     ----------
     accesses : tuple of str
         Per distinct input: ``'const'`` or its access class along the inner loop.
-    out_access : str
-        Access class of the output.
+    out_accesses : tuple of str
+        Access class of each output.
     rank : int
         Number of loops. 0 for a flat kernel, whose operands are all contiguous or constant.
     vector : int
@@ -34,7 +34,7 @@ class ElementwisePlan:
     aligned : bool
         Whether all contiguous operands may be loaded by aligned vectors.
     stream : bool
-        Whether the output bypasses the caches.
+        Whether the outputs bypass the caches.
     tile_axis : int
         0, or the axis (1: next to the innermost) along which some operands are contiguous. The kernel then works on
         tiles of this axis and the innermost one.
@@ -43,7 +43,7 @@ class ElementwisePlan:
     """
 
     accesses: tuple[str, ...]
-    out_access: str
+    out_accesses: tuple[str, ...]
     rank: int
     vector: int
     explicit: bool

@@ -18,23 +18,22 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
-    """Render the kernel of `root` over its distinct inputs `nodes`."""
+def elementwise_source(
+    plan: ElementwisePlan, roots: Sequence[Node], nodes: Sequence[Node], capabilities: Capabilities
+) -> Source:
+    """Render the kernel of the expressions `roots` over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     strided = plan.rank > 0
-    (root,), nodes = with_moved_bits((root,), nodes)
+    roots, nodes = with_moved_bits(roots, nodes)
     inputs = Inputs(nodes, plan.accesses, dialect, base=strided, aligned=plan.aligned)
-    value = Call("value", root, inputs=inputs)
-    out = operand(
-        "y",
-        root.dtype,
-        plan.out_access,
-        dialect,
-        base="yb" if strided else "0",
-        aligned=plan.aligned,
-    )
-    loops = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_access)
-    fields = Fields(("inputs", inputs.params), *parameters(out, const=False), ("loops", loops.declared))
+    value = Call("value", *roots, inputs=inputs)
+    outs = [
+        operand(name, root.dtype, access, dialect, base=f"{name}b" if strided else "0", aligned=plan.aligned)
+        for name, root, access in zip(output_names(len(roots)), roots, plan.out_accesses, strict=True)
+    ]
+    loops = loop_fields(plan.index, plan.rank, plan.accesses, plan.out_accesses)
+    outputs = [each for out in outs for each in parameters(out, const=False)]
+    fields = Fields(("inputs", inputs.params), ("outputs", outputs), ("loops", loops.declared))
     argument_list = signature(fields, capabilities.argument_struct)
     policy = plan.policy
     body = (
@@ -49,9 +48,9 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
             policy=policy,
             inputs=inputs,
             value=value,
-            out=out,
+            outs=outs,
             signature=argument_list,
-            all_operands=[*inputs.operands, out],
+            all_operands=[*inputs.operands, *outs],
             flat=not strided,
             rank=plan.rank,
             axis=plan.tile_axis,
@@ -66,8 +65,13 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
     return Source("elementwise", text, argument_list.types, fields)
 
 
+def output_names(count: int) -> list[str]:
+    """Return the names in C of a kernel's outputs."""
+    return ["y"] if count == 1 else [f"y{number}" for number in range(count)]
+
+
 @lru_cache(maxsize=1024)
-def loop_fields(index: str, rank: int, accesses: tuple[str, ...], out_access: str) -> Fields:
+def loop_fields(index: str, rank: int, accesses: tuple[str, ...], out_accesses: tuple[str, ...]) -> Fields:
     """Declare the number of elements of a flat kernel, or the extents and the strides of the operands.
 
     Parameters
@@ -78,14 +82,14 @@ def loop_fields(index: str, rank: int, accesses: tuple[str, ...], out_access: st
         Number of loops. 0 for a flat kernel.
     accesses : tuple of str
         Per distinct input: ``'const'`` or its access class.
-    out_access : str
-        Access class of the output.
+    out_accesses : tuple of str
+        Access class of each output.
     """
     if not rank:
         return Fields(f"const {index} n")
     strided = [(f"x{number}", access) for number, access in enumerate(accesses) if access != "const"]
     strides: list[Group] = []
-    for name, access in (*strided, ("y", out_access)):
+    for name, access in (*strided, *zip(output_names(len(out_accesses)), out_accesses, strict=True)):
         first = 0 if access in STEPPED else 1  # the other access classes fix the innermost stride
         strides.append((f"{name}s", numbers(index, [f"{name}s{axis}" for axis in range(first, rank)])))
     return Fields("const long rows", axes(index, "n", rank), *strides)
