@@ -206,12 +206,14 @@ def test_an_interrupt_ends_the_child(
 
     threading.Thread(target=interrupt).start()
     start = time.monotonic()
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [] if in_main_thread else [signal.SIGINT])
     try:
         with pytest.raises(KeyboardInterrupt):
             launch(device, "interrupt")
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
     assert time.monotonic() - start < 60
     with pytest.raises(ProcessLookupError):
         os.kill(int(number.read_text()), 0)
