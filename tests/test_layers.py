@@ -18,7 +18,7 @@ PACKAGE = ROOT / "clarray"
 # Bottom to top. A module belongs to the longest prefix listed, and imports its own floor and those below; what one
 # line lists does not know of each other.
 FLOORS: list[tuple[str, ...]] = [
-    ("_engine.version", "_engine.speedups", "_engine.fast_dataclass", "_engine.argument_struct"),
+    ("_engine.version", "_engine.speedups", "_engine.fast_dataclass", "_engine.argument_struct", "_engine.weights"),
     ("_engine.threads",),
     ("_engine.ops", "_engine.runtime"),
     ("_engine.expr",),

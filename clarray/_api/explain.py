@@ -10,9 +10,11 @@ from weakref import ref
 
 from clarray._api.explanation import Box, Explanation
 from clarray._core.device_array import DeviceArray
-from clarray._engine.evaluate import device_of, kernel_cache_of, prepare
+from clarray._engine.evaluate import device_of, kernel_cache_of, prepare_pass, region_passes, region_roots
 from clarray._engine.expr.build import NonConsumingRef, notify_users, selected
+from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
+from clarray._engine.expr.region import Pass, held_nodes, pending_below
 from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.ops.monoids import Reduction
@@ -57,8 +59,8 @@ def explain(array: DeviceArray) -> Explanation:
     launches = [launch for _, group in passes for launch in group]
     descriptions = [_describe_launch(launch) for launch in launches]
     number = 0
-    for output, group in passes:
-        lines += ["", f"pass over memory for {_dtype_and_shape(output)}"]
+    for outputs, group in passes:
+        lines += ["", f"pass over memory for {', '.join(map(_dtype_and_shape, outputs))}"]
         for _ in group:
             number += 1
             lines.append(f"  {number}. {descriptions[number - 1]}")
@@ -201,40 +203,37 @@ class _DryRun:
     def __init__(self, cache: KernelCache) -> None:
         self._state = cache
         self._copies: dict[int, Node] = {}
-        self._passes: list[tuple[Node, list[Launch]]] = []
+        self._passes: list[tuple[Pass, list[Launch]]] = []
 
-    def run(self, root: Node) -> list[tuple[Node, list[Launch]]]:
-        """Return each value that would be computed, in order, with its launches."""
-        copied = self._copy(root, True)
-        originals: list[Node] = []
-        _gather(root, originals, set())
-        for node in originals:
+    def run(self, root: Node) -> list[tuple[Pass, list[Launch]]]:
+        """Return the outputs of each pass that would run, in order, with its launches."""
+        if not root.args:
+            self._compute(index(root.shape, root.strides, root.dtype, root.offset))
+            return self._passes
+        originals = region_roots(root)
+        held = {id(node) for node in held_nodes(pending_below(*originals))}  # before anything else refers to them
+        order = graph_of(*originals).pending
+        for node in order:
+            self._copies[id(node)] = self._copy(node)
+        for node in order:
             self._copies[id(node)].readers = [self._copy_user(r) for r in list(node.readers)]
-        self._compute(copied)
+        roots = [self._copies[id(node)] for node in originals]
+        held_copies = {copied for original, copied in self._copies.items() if original in held}
+        for outputs in region_passes(roots, self._compute, held=held_copies):
+            self._compute(*outputs)
         return self._passes
 
     def written(self) -> set[int]:
         """Return the identities of the original graph's nodes that a pass writes."""
-        results = {id(result) for result, _ in self._passes}
+        results = {id(result) for outputs, _ in self._passes for result in outputs}
         return {original for original, copied in self._copies.items() if id(copied) in results}
 
-    def _copy(self, node: Node, root: bool = False) -> Node:
-        if node.memory is not None or not node.args:
-            return index(node.shape, node.strides, node.dtype, node.offset) if root else node
-        copied = self._copies.get(id(node))
-        if copied is None:
-            args = tuple(self._copy(a) for a in node.args)
-            copied = self._copies[id(node)] = Node(
-                node.op,
-                args,
-                node.shape,
-                node.dtype,
-                node.size,
-                node.sig,
-                node.inputs,
-            )
-            copied.cost = node.cost
-            copied.flags = node.flags
+    def _copy(self, node: Node) -> Node:
+        """Return a copy of a pending node whose operands have been copied."""
+        args = tuple([self._copies.get(id(arg), arg) for arg in node.args])
+        copied = Node(node.op, args, node.shape, node.dtype, node.size, node.sig, node.inputs)
+        copied.since = node.since
+        copied.flags = node.flags
         return copied
 
     def _copy_user(self, reader: Any) -> Any:
@@ -243,16 +242,18 @@ class _DryRun:
         copied = self._copies.get(id(reader()))
         return kind(_PlannedMemory(None, 0) if copied is None else copied)  # the placeholder dies at once
 
-    def _compute(self, node: Node) -> None:
-        if node.memory is not None:
+    def _compute(self, *outputs: Node) -> None:
+        pending = tuple([node for node in outputs if node.memory is None])
+        if not pending:
             return
-        out, launches = prepare(self._state, node, None, self._compute, self._allocate)
+        leaves, launches = prepare_pass(self._state, pending, self._allocate)
         # placeholders are not host memory, so the plan has no steps by NumPy
-        self._passes.append((node, [launch for launch in launches if isinstance(launch, Launch)]))
-        assert out.memory is not None
-        readers = node.readers
-        node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
-        notify_users(readers, out.memory)
+        self._passes.append((pending, [launch for launch in launches if isinstance(launch, Launch)]))
+        for node, out in zip(pending, leaves, strict=True):
+            assert out.memory is not None
+            readers = node.readers
+            node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
+            notify_users(readers, out.memory)
 
     def _allocate(self, nbytes: int) -> Any:
         return _PlannedMemory(self._state.device, nbytes)

@@ -22,6 +22,7 @@ from clarray._core.operands import STRONG, operand_from_host
 from clarray._core.own_frames import hide_own_frames
 from clarray._core.views import Views, prune_views
 from clarray._engine import evaluate as evaluation
+from clarray._engine import weights
 from clarray._engine.expr import build, layout
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import record_subset_range
@@ -78,6 +79,7 @@ class NativeInterface(NamedTuple):
     constant_signature: Function = nodes.constant_signature
     cast_loop: Function = cast_loop
     find_finish: Function = find_transform_epilogue
+    large_structure: int = nodes.intern_structure(build.LARGE_KEY)
     const_op: Any = nodes.CONST
     index_op: Any = nodes.INDEX
     unread: Any = nodes.UNREAD
@@ -126,7 +128,8 @@ class NativeInterface(NamedTuple):
 
     # Limits
     alignment: int = layout.ALIGNMENT
-    cost_limit: int = build.COST_LIMIT
+    weight_of_all: int = weights.WEIGHT_OF_ALL
+    tree_limit: int = build.TREE_LIMIT
     int_limit: int = layout.INT_LIMIT
     prune_at: int = build.PRUNE_AT
     smallest_block: int = memories.SMALLEST_BLOCK

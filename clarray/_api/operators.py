@@ -32,6 +32,7 @@ from clarray._core.own_frames import hide_own_frames
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.graph import inputs_of
+from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import CONST, EAGER, MASKED, HostScalar, Node, constant, host_scalar
 from clarray._engine.expr.result_layout import has_same_order
 from clarray._engine.expr.view import broadcast_shapes
@@ -230,7 +231,6 @@ def binary(
     """Make a binary operator: it caches the loop by the operands' dtypes, and calls `otherwise` for rare operands."""
     loops: dict[Any, tuple[Loop, np.dtype]] = {}
     grow = build.binary
-    limit = build.COST_LIMIT
     new = object.__new__
     integers_apart = ufunc is np.power  # exponents have to be checked for negative values
     compares = ufunc in _COMPARISONS  # comparisons are defined for integers that fit no dtype
@@ -277,7 +277,7 @@ def binary(
             operands = (other, self) if reflected else (self, other)
             return otherwise(ufunc, operands, other)
         node = grow(loop_and_dtype[0], b, a) if reflected else grow(loop_and_dtype[0], a, b)
-        if node.flags & EAGER or node.cost > limit:
+        if node.flags & EAGER or is_costly(node):
             evaluate(node)
         array = new(own_type)
         array._node = node
@@ -384,7 +384,7 @@ def _assign_value(array: DeviceArray, node: Node) -> DeviceArray:
     if target.memory is not None or array._base is not None or not has_same_order(node, target):
         write(evaluate(target), node)
         return array
-    if node.flags & EAGER or node.cost > build.COST_LIMIT:
+    if node.flags & EAGER or is_costly(node):
         evaluate(node)
     array._node = node
     return array

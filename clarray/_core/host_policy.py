@@ -10,8 +10,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from clarray._core import elements
+from clarray._engine.expr import growth
 from clarray._engine.runtime.memory_budget import memory_limit, set_memory_limit
 from clarray._engine.threads import collector_off
+from clarray._engine.weights import WEIGHT_LIMIT
 
 __all__ = ["Config", "HostFallbackWarning", "config"]
 
@@ -23,6 +25,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "show_device": (False, True),
     "thumbnails": ("images", False, True),
     "elements": ("scalars", "arrays"),
+    "evaluation": ("regions", "statements"),
 }
 
 
@@ -77,6 +80,11 @@ class Config:
         a GPU. The Array API standard requires arrays, and libraries that use it do not accept scalars together with
         arrays. The environment variable CLARRAY_ELEMENTS sets the initial value. Without it, the initial value is
         'arrays' if SCIPY_ARRAY_API is set, else 'scalars'. A block of code cannot change this setting.
+    evaluation : {'regions', 'statements'}
+        When values are computed. 'regions' (the default) computes many statements in one pass over memory, when a value
+        is needed. 'statements' computes each statement by itself, which takes more memory and time. Both give the same
+        bits. So 'statements' tells whether a wrong value comes from a statement or from a pass over several. A block of
+        code cannot change this setting.
     memory_limit : int, str or None
         How much memory this process may allocate. All devices that work in host memory share one limit, and each other
         device has a separate limit. A number of bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage
@@ -181,6 +189,14 @@ class Config:
     @elements.setter
     def elements(self, value: str) -> None:
         elements.setting.set(_check_setting("elements", value) == "scalars")
+
+    @property
+    def evaluation(self) -> str:
+        return "regions" if growth.limit.weight else "statements"
+
+    @evaluation.setter
+    def evaluation(self, value: str) -> None:
+        growth.limit.set(WEIGHT_LIMIT if _check_setting("evaluation", value) == "regions" else 0)
 
     @property
     def memory_limit(self) -> int | str | None:

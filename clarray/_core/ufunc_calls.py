@@ -15,6 +15,7 @@ from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._core.ufunc_keywords import UfuncKeywords
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
+from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import has_same_order, result_view
@@ -341,7 +342,7 @@ def full(constant: Node, shape: tuple[int, ...]) -> Node:
     for extent in shape:
         size *= extent
     broadcast_node = Node(loop, node.args, shape, constant.dtype, size, node.sig, node.inputs)
-    broadcast_node.cost = 2
+    broadcast_node.since = node.since
     return broadcast_node
 
 
@@ -417,7 +418,7 @@ def _check_output_shape(shape: tuple[int, ...], out_shape: tuple[int, ...]) -> N
 @accelerated
 def evaluate_if_eager(node: Node) -> Any:
     """Wrap a node as an array. Evaluate it if it must not stay pending."""
-    if node.flags & EAGER or node.cost > build.COST_LIMIT:
+    if node.flags & EAGER or is_costly(node):
         evaluate(node)
     return arrays.wrap(node)
 
@@ -467,7 +468,7 @@ def _replace_pending(array: Any, node: Node) -> Any:
     if not has_same_order(new_node, array._node):
         write_leaf(evaluate(array._node), new_node)
         return array
-    if new_node.flags & EAGER or new_node.cost > build.COST_LIMIT:
+    if new_node.flags & EAGER or is_costly(new_node):
         evaluate(new_node)
     array._node = new_node
     return array

@@ -5,7 +5,7 @@ Pending nodes become leaves only in `evaluate`, and `finish` is the only functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from clarray._engine.expr.node import (
     CONST,
     EAGER,
     INDEX,
+    LARGE,
     MASKED,
     REDUCES,
     SHARED,
@@ -30,13 +31,23 @@ from clarray._engine.expr.node import (
     graph_lock,
     index,
     leaf,
+    memory_of,
     replanned,
+)
+from clarray._engine.expr.region import (
+    LEAST_WEIGHT,
+    MOST_WEIGHT,
+    Pass,
+    held_nodes,
+    pending_below,
+    plan_passes,
+    with_siblings,
 )
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.transform_epilogue import TransformEpilogue, find_transform_epilogue
-from clarray._engine.expr.view import Shape, contiguous, is_contiguous
+from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
-from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
+from clarray._engine.fused.elementwise.launch import Output, flat_launch, region_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.fused.reduce.source import Epilogue
@@ -84,28 +95,82 @@ def evaluate(node: Node) -> Node:
         try:
             _evaluate_whole(node, device)
         except CompilationError:
-            if not _evaluate_operands(node):
+            if node.flags & LARGE:
+                _evaluate_whole(node, device, LEAST_WEIGHT)
+            elif _evaluate_operands(node):
+                _evaluate_whole(node, device)
+            else:
                 raise
-            _evaluate_whole(node, device)
     return node
 
 
-def _evaluate_whole(node: Node, device: Device) -> None:
+def _evaluate_whole(node: Node, device: Device, most_weight: int = MOST_WEIGHT) -> None:
     """Turn a pending node into a leaf, with as few launches as possible. The caller holds the device's lock."""
     flags = node.flags
     if flags & MASKED and isinstance(node, Selection):
         _evaluate_selection(node)
-        return
-    if node.op is CONST:
+    elif node.op is CONST:
         _write_constant(node, device)
+    elif flags & (SHARED | LARGE) or (flags & REDUCES and not _reduces_alone(node)):
+        roots = region_roots(node)
+        try:
+            _evaluate_region(roots, most_weight)
+        except MemoryError:
+            if len(roots) == 1:
+                raise
+            _evaluate_region((node,), most_weight)
+    else:  # most nodes: nothing has to be evaluated before
+        _evaluate_pass(node)
+
+
+def _evaluate_region(roots: Sequence[Node], most_weight: int) -> None:
+    """Turn the pending nodes `roots`, of one shape, into leaves."""
+    for outputs in region_passes(roots, _evaluate_pass, most_weight=most_weight):
+        _evaluate_pass(*outputs)
+
+
+def _evaluate_pass(*outputs: Node) -> None:
+    """Turn the outputs of one pass into leaves. What it reads is memory."""
+    pending = [node for node in outputs if node.memory is None]
+    if not pending:
         return
-    bounds = value_bounds(node) if node.op is INDEX else None
-    memory, strides, in_order = _compute(kernel_cache_of(device), node, flags)
-    become_memory(node, memory, strides, in_order)
+    device = device_of(*pending)
+    bounds = value_bounds(pending[0]) if pending[0].op is INDEX else None
+    eager = any(node.flags & EAGER for node in pending)
+    leaves, launches = prepare_pass(kernel_cache_of(device), pending, device.pool.allocate)
+    for launch in launches:
+        launch.run()
+    for node, place in zip(pending, leaves, strict=True):
+        become_memory(node, memory_of(place), place.strides, place.contiguous)
     if bounds is not None:
-        record_range(node, *bounds)
-    if flags & EAGER:
+        record_range(pending[0], *bounds)
+    if eager:
         device.synchronize()
+
+
+def prepare_pass(
+    cache: KernelCache, outputs: Sequence[Node], allocate: Allocate
+) -> tuple[list[Node], list[Launch | HostLaunch]]:
+    """Return new leaves for the outputs of one pass, and the launches that compute them.
+
+    Parameters
+    ----------
+    outputs : sequence of Node
+        Several elementwise nodes of one shape, or one node. What they read is memory.
+    allocate : callable
+        Allocates memory, from the number of bytes.
+    """
+    if len(outputs) == 1:
+        out, launches = _prepare_alone(cache, outputs[0], None, allocate)
+        return [out], launches
+    leaves = [
+        leaf(allocate(node.size * node.dtype.itemsize), node.shape, result_strides(node), 0, node.dtype)
+        for node in outputs
+    ]
+    if not outputs[0].size:
+        return leaves, []
+    places = [Output(memory_of(out), 0, out.strides) for out in leaves]
+    return leaves, [region_launch(cache, outputs, places)]
 
 
 def _evaluate_operands(node: Node) -> bool:
@@ -119,19 +184,6 @@ def _evaluate_operands(node: Node) -> bool:
 hold_at_fork(graph_lock)
 
 
-def _compute(cache: KernelCache, node: Node, flags: int) -> tuple[Memory, Shape, bool]:
-    """Launch the computation of a node; return its new memory, its strides, and whether they are C-contiguous."""
-    if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
-        out, launches = prepare(cache, node, None)
-        for launch in launches:
-            launch.run()
-        assert out.memory is not None
-        return out.memory, out.strides, out.contiguous
-    # most nodes: no subexpression has to be evaluated before, so the graph is not searched
-    memory = cache.device.pool.allocate(node.size * node.dtype.itemsize)
-    return memory, *_launch_alone(cache, node, flags, memory)
-
-
 def _reduces_alone(node: Node) -> bool:
     """Return whether a node is a reduction without another pass in its operands, as most reductions are."""
     if type(node.op) is not Reduction:
@@ -140,22 +192,6 @@ def _reduces_alone(node: Node) -> bool:
     for arg in node.args:
         flags |= arg.flags
     return not flags & (REDUCES | MASKED)
-
-
-def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) -> tuple[Shape, bool]:
-    """Launch one pass that computes a node into memory; return its strides, and whether they are C-contiguous."""
-    if flags & REDUCES:
-        strides = result_strides(node)
-        for launch in reduction_passes(cache, Epilogue(node, node, ()), memory, 0, strides):
-            launch.run()
-        return strides, len(strides) < 2 or is_contiguous(node.shape, strides)
-    flat = flat_launch(cache, node, memory, 0)
-    if flat is not None:
-        flat.run()
-        return contiguous(node.shape), True
-    strides = result_strides(node)
-    strided_launch(cache, node, memory, 0, strides).run()
-    return strides, is_contiguous(node.shape, strides)
 
 
 def _write_constant(node: Node, device: Device) -> None:
@@ -173,7 +209,7 @@ def _evaluate_selection(node: Selection) -> None:
     """Turn a selection by a mask into a leaf of one axis."""
     value, mask = node.args
     device = device_of(node)
-    materialize_shared(value, mask, consumer=node)
+    materialize_shared(value, mask)
     value, mask = node.args
     eager = node.flags & EAGER
     memory, total = compact(kernel_cache_of(device), value, mask)
@@ -234,38 +270,23 @@ def finish(node: Node) -> Node:
 
 
 @replanned
-def prepare(
-    cache: KernelCache,
-    node: Node,
-    target: Node | None,
-    compute: Callable[[Node], Any] = evaluate,
-    allocate: Allocate | None = None,
+def prepare(cache: KernelCache, node: Node, target: Node) -> list[Launch | HostLaunch]:
+    """Evaluate the subexpressions of `node` that cannot be fused, and return the launches that write it to a leaf."""
+    if node.flags & (SHARED | REDUCES | MASKED | LARGE):
+        materialize_below(node)
+    return _prepare_alone(cache, node, target, cache.device.allocate)[1]
+
+
+def _prepare_alone(
+    cache: KernelCache, node: Node, target: Node | None, allocate: Allocate
 ) -> tuple[Node, list[Launch | HostLaunch]]:
-    """Evaluate the subexpressions of `node` that cannot be fused, and return the launches for the rest.
-
-    Parameters
-    ----------
-    target : Node or None
-        The leaf to compute into; a new one if None.
-    compute : callable
-        Evaluates a subexpression; `explain` passes a function that does not launch.
-    allocate : callable
-        Allocates memory for the result, from the number of bytes.
-
-    Returns
-    -------
-    Node, list of launches
-        The leaf that the launches write.
-    """
-    fused: Epilogue | TransformEpilogue | None = None
-    allocate = allocate or cache.device.allocate
-    if node.flags & (SHARED | REDUCES | MASKED):
-        is_single_pass = not node.flags & SHARED and _reduces_alone(node)
-        fused = Epilogue(node, node, ()) if is_single_pass else _materialize_and_fuse(node, compute)
+    """Return the leaf that one pass computes, and its launches. The leaf is `target`, or new."""
     if node.size == 0:
-        return target or _new(allocate, node), []
-    if fused is not None:
-        return _prepare_fused(cache, fused, target, allocate)
+        return target or contiguous_leaf(allocate(0), node.shape, node.dtype), []
+    if node.flags & REDUCES:
+        fused = find_epilogue(node) or find_transform_epilogue(node)
+        if fused is not None:
+            return _prepare_fused(cache, fused, target, allocate)
     if target is not None:
         return target, [launch_into(cache, node, target)]
     memory = allocate(node.size * node.dtype.itemsize)
@@ -304,53 +325,63 @@ def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | HostLa
     return launch or strided_launch(cache, node, memory, target.offset, target.strides)
 
 
-def _new(allocate: Allocate, node: Node) -> Node:
-    return contiguous_leaf(allocate(node.size * node.dtype.itemsize), node.shape, node.dtype)
+def region_roots(node: Node) -> Pass:
+    """Return the nodes that are computed when `node` is: the node, and siblings if it shares work with others."""
+    return with_siblings(node) if node.flags & (SHARED | LARGE) else (node,)
 
 
-def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | TransformEpilogue | None:
-    """Evaluate all that `root` cannot fuse into one pass; return the reduction or the transform with its epilogue."""
-    while True:
-        order = pending_below(root)
-        if _simplify_transforms(order[:-1], compute):
-            continue
-        epilogue: Epilogue | TransformEpilogue | None = find_epilogue(root) or find_transform_epilogue(root)
-        fused: Node | None = None
-        if epilogue is not None:
-            fused = epilogue.transformed if isinstance(epilogue, TransformEpilogue) else epilogue.reduced
-        if not _compute_shared(order[:-1], {id(n) for n in order}, fused, compute):
-            return epilogue
+def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options: Any) -> list[Pass]:
+    """Return the passes of a region, after a simplification of its transforms.
+
+    Parameters
+    ----------
+    compute : callable
+        Computes the outputs of a pass, such as the copy that several rolls are views of.
+    **options
+        Further arguments of `plan_passes`.
+    """
+    while _simplify_transforms([node for node in pending_below(*roots) if node not in roots], compute):
+        pass
+    if "held" not in options:  # before anything else refers to the nodes
+        options["held"] = set(held_nodes(pending_below(*roots)))
+    fused: Node | None = None
+    if options.get("store_roots", True) and len(roots) == 1 and roots[0].flags & REDUCES:
+        epilogue = find_epilogue(roots[0]) or find_transform_epilogue(roots[0])
+        if isinstance(epilogue, TransformEpilogue):
+            fused = epilogue.transformed
+        elif epilogue is not None:
+            fused = epilogue.reduced
+    return plan_passes(roots, fused, **options)
 
 
 def materialize_below(root: Node) -> None:
-    """Evaluate the subexpressions that cannot be fused into the last pass of a transform in `root`."""
-    _materialize_and_fuse(root, evaluate)
+    """Evaluate the subexpressions that cannot be fused into the pass that computes `root`."""
+    for outputs in region_passes((root,), _evaluate_pass):
+        _evaluate_pass(*(node for node in outputs if node is not root))
 
 
-def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
+def materialize_shared(*roots: Node) -> None:
     """Evaluate the subexpressions of `roots` that cannot be fused into the kernel that reads them.
 
-    These are reductions, transforms, selections by a mask, and nodes with readers other than `consumer` and the graphs
-    of the roots.
+    These are reductions, transforms, selections by a mask, and heavy values that others have read or will read.
     """
-    for root in roots:
-        if root.memory is not None or not root.args:
-            continue
-        if root.flags & (SHARED | REDUCES | MASKED) or any(type(r) is not NonConsumingRef for r in root.readers):
+    pending = [root for root in roots if root.memory is None and root.args]
+    for root in pending:
+        if root.flags & (SHARED | REDUCES | MASKED | LARGE) or any(
+            type(r) is not NonConsumingRef for r in root.readers
+        ):
             break
     else:
         return
-    orders = [pending_below(root) for root in roots]
-    if _simplify_transforms([node for order in orders for node in order], evaluate):
-        orders = [pending_below(root) for root in roots]
-    for root, order in zip(roots, orders, strict=True):
-        if any(node.op is COMPRESS for node in order):
+    for root in pending:
+        if any(node.op is COMPRESS for node in pending_below(root)):
             evaluate(root)
-    nodes = {id(n): n for order in orders for n in order}
-    _compute_shared(nodes.values(), {*nodes, id(consumer)}, None, evaluate)
+    pending = [root for root in pending if root.memory is None]
+    for outputs in region_passes(pending, _evaluate_pass, store_roots=False):
+        _evaluate_pass(*outputs)
 
 
-def _simplify_transforms(nodes: list[Node], compute: Callable[[Node], Any]) -> bool:
+def _simplify_transforms(nodes: list[Node], compute: Callable[..., Any]) -> bool:
     """Simplify the transforms that one expression reads; return whether one has become another operation."""
     groups: dict[Simplify, dict[Node, None]] = {}
     for node in nodes:
@@ -359,44 +390,3 @@ def _simplify_transforms(nodes: list[Node], compute: Callable[[Node], Any]) -> b
     for simplify, transforms in groups.items():
         simplify([*transforms], compute)
     return any(not isinstance(node.op, Transform) for transforms in groups.values() for node in transforms)
-
-
-def _compute_shared(
-    nodes: Iterable[Node], inside: set[int], fused: Node | None, compute: Callable[[Node], Any]
-) -> bool:
-    """Evaluate passes except `fused`, and nodes with readers outside the graph; return whether there were any.
-
-    So no consumer computes them again.
-    """
-    changed = False
-    for node in nodes:
-        if node.memory is None and (
-            (isinstance(node.op, Reduction | Transform) and node is not fused)
-            or any(_is_outside(r, inside) for r in list(node.readers))
-        ):
-            compute(node)
-            changed = True
-    return changed
-
-
-def _is_outside(reader: Any, inside: set[int]) -> bool:
-    """Return whether a reader is a consumer outside the graph, dead readers included."""
-    node = reader()
-    return (node is None or id(node) not in inside) and type(reader) is not NonConsumingRef
-
-
-def pending_below(root: Node) -> list[Node]:
-    """Return the pending nodes of a graph, operands before their users, without the operands of transforms."""
-    order: list[Node] = []
-    _visit(root, order, set())
-    return order
-
-
-def _visit(node: Node, order: list[Node], visited: set[int]) -> None:
-    # not a closure: a recursive closure is a reference cycle, which would keep the nodes' memory out of the pool
-    if id(node) in visited or node.memory is not None or not node.args:
-        return
-    visited.add(id(node))
-    for arg in () if isinstance(node.op, Transform) else node.args:
-        _visit(arg, order, visited)
-    order.append(node)

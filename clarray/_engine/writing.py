@@ -57,7 +57,7 @@ def _overwrite(target: Node, value: Node) -> None:
     """Launch the computation of a value into a leaf, and of the subexpressions that cannot be fused."""
     memory = target.memory
     assert memory is not None
-    _, launches = prepare(kernel_cache_of(memory.device), value, target)
+    launches = prepare(kernel_cache_of(memory.device), value, target)
     memory.forget()  # not before: computations up to here may have recorded bounds of the old values
     for launch in launches:
         launch.run()
@@ -71,7 +71,7 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
     memory = target.memory
     assert memory is not None
     device = memory.device
-    _, launches = prepare(kernel_cache_of(device), value, target)
+    launches = prepare(kernel_cache_of(device), value, target)
     memory.forget()
     begun_before = device.begun
     try:

@@ -13,7 +13,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr import build
+from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import captured
 from clarray._numpy.creation.sequences import arange
@@ -111,7 +111,7 @@ def polyval(p: Any, x: Any) -> Any:
     value = start = scalar_node(0, array.dtype)
     for coefficient_node in _coefficient_operands(p):
         value = apply_ufunc(np.add, apply_ufunc(np.multiply, value, array._node), coefficient_node)
-        if value.cost > build.COST_LIMIT:
+        if is_costly(value):
             evaluate(value)
     values: DeviceArray = creation_like.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)
     return values

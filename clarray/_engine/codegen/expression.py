@@ -6,11 +6,13 @@ A node that is used twice is computed once, and so are two nodes of equal struct
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from clarray._engine.expr.graph import constant_key
 from clarray._engine.expr.layout import COUNT
-from clarray._engine.expr.node import Node, NodeEvaluated
+from clarray._engine.expr.node import CONST, Node, NodeEvaluated
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
@@ -110,8 +112,8 @@ class Function:
         Name of the function.
     roots : sequence of Node
         The nodes whose values it computes.
-    slots : mapping of int to str
-        Variable name of each input node, by ``id``.
+    slots : mapping
+        Variable name of each input node: by ``id``, of a constant also by `constant_key`.
     types : sequence of (str, dtype, bool)
         Name, dtype and whether it is one scalar for all lanes, in parameter order.
 
@@ -125,7 +127,7 @@ class Function:
         self,
         name: str,
         roots: Sequence[Node],
-        slots: Mapping[int, str],
+        slots: Mapping[Any, str],
         types: Sequence[tuple[str, np.dtype, bool]],
         dialect: Dialect,
     ) -> None:
@@ -148,17 +150,17 @@ class Function:
             self.lines += [f"*r{number} = {result};" for number, result in enumerate(results)]
             returned = "void"
         body = "\n".join(f"  {line}" for line in self.lines)
-        self.text = f"HELPER {returned} {name}({', '.join(params)}) {{\n{body}\n}}\n"
+        self.text = f"INLINE {returned} {name}({', '.join(params)}) {{\n{body}\n}}\n"
 
     def _emit_below(self, root: Node, done: set[Node]) -> str:
         """Emit what `root` reads, then `root`, and return the name of its variable. Deep graphs need no recursion."""
         stack = [root]
         while stack:
             node = stack[-1]
-            if node in done or id(node) in self._slots:
+            if node in done or not node.args or id(node) in self._slots:
                 stack.pop()
                 continue
-            waiting = [a for a in node.args if a not in done and id(a) not in self._slots]
+            waiting = [a for a in node.args if a.args and a not in done and id(a) not in self._slots]
             if waiting:
                 stack.extend(reversed(waiting))
                 continue
@@ -174,6 +176,8 @@ class Function:
         if emitted is not None:
             return emitted
         slot = self._slots.get(id(node))
+        if slot is None and node.op is CONST:
+            slot = self._slots.get(constant_key(node))
         if slot is not None:
             ctype = compute_type(node.dtype, self.dialect.width)
             wide = slot in self._scalar and self.dialect.width > 1
@@ -250,11 +254,13 @@ class Inputs:
         self.operands: list[Operand] = []
         self.prepare: list[str] = []
         self.params: list[str] = []
-        self.slots: dict[int, str] = {}
+        self.slots: dict[Any, str] = {}  # by the node's id, and of a constant by its value
         self.types: list[tuple[str, np.dtype, bool]] = []
         for number, (node, access) in enumerate(zip(nodes, accesses, strict=True)):
             name = f"{prefix}{number}"
             self.slots[id(node)] = name
+            if node.op is CONST:
+                self.slots.setdefault(constant_key(node), name)
             self.types.append((name, node.dtype, access == "const"))
             if access == "const":
                 params, lines = scalar_parameters(name, node.dtype)

@@ -77,6 +77,7 @@ def source(body: str, dialect: Dialect, attribute: str) -> str:
         f"#define MULTIPLY_ADD {dialect.multiply_add}\n"
         f"#define ATTR {attribute}\n"
         "#define HELPER ATTR static inline\n"
+        "#define INLINE HELPER __attribute__((always_inline))\n"
         f"{helpers}\n{body}"
     )
     return _numbered(text) if users else text

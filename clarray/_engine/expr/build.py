@@ -14,10 +14,13 @@ from weakref import ref
 
 import numpy as np
 
+from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.growth import count_growth
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
     EAGER,
+    LARGE,
     MASKED,
     REDUCES,
     SHARED,
@@ -33,9 +36,7 @@ from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.speedups import accelerated
 
-# A tree heavier than this is evaluated rather than grown: it bounds the kernel's arguments
-# (NVIDIA takes 4 KiB), the compile time, and the memory that pending work keeps alive.
-COST_LIMIT = 32
+TREE_LIMIT = 32  # inputs of a tree that has `sig` and `inputs`; others are LARGE
 
 PRUNE_AT = 64  # readers kept per node before dead ones are dropped
 
@@ -50,8 +51,9 @@ def unary(loop: Any, a: Node) -> Node:
     sig = _map_signatures.get(key)
     if sig is None:
         sig = _map_signatures[key] = intern_structure(key)
-    node = Node(loop, (a,), a.shape, loop.out_dtype, a.size, sig, a.inputs or (a,))
-    node.cost = a.cost + 1
+    args = (a,)
+    node = Node(loop, args, a.shape, loop.out_dtype, a.size, sig, () if a.flags & LARGE else a.inputs or args)
+    node.since = count_growth(args)
     node.flags = a.flags
     readers.append(ref(node))
     count = len(readers)
@@ -85,15 +87,20 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     if sig is None:
         sig = _map_signatures[key] = intern_structure(key)
     node = Blank()
+    inputs = (a.inputs or (a,)) + (b.inputs or (b,))
+    if len(inputs) > TREE_LIMIT:
+        flags |= LARGE
+    if flags & LARGE:
+        sig, inputs = 0, ()
     node.op = loop
     node.args = (a, b)
     node.shape = shape
     node.dtype = loop.out_dtype
     node.size = size
-    node.cost = a.cost + b.cost + 1
+    node.since = count_growth(node.args)
     node.flags = flags
     node.sig = sig
-    node.inputs = (a.inputs or (a,)) + (b.inputs or (b,))
+    node.inputs = inputs
     node.memory = None
     node.readers = []
     reader = ref(node)
@@ -112,6 +119,7 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     return node
 
 
+LARGE_KEY = ("large",)
 # Readers ------------------------------------------------------------------------------------------
 
 
@@ -249,7 +257,7 @@ def replace_with_copy(node: Node, leaf: Node) -> None:
         node.op = copy
         node.args = node.inputs = (leaf,)
         node.sig = signature
-        node.cost = leaf.cost + 1
+        node.since = count_growth(node.args)
         node.flags = 0
         leaf.memory.readers.append(ref(node))
         node.readers = list(readers)  # a thread that grows a node from this one rebuilds it
@@ -282,12 +290,14 @@ def nary(loop: Any, args: tuple[Node, ...]) -> Node:
 def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key: Any) -> Node:
     readers_before = [a.readers for a in args]
     inputs: tuple[Node, ...] = ()
-    cost = 1
     for a in args:
         inputs += a.inputs or (a,)
-        cost += a.cost
+    if len(inputs) > TREE_LIMIT:
+        flags |= LARGE
+    if flags & LARGE:
+        key, inputs = LARGE_KEY, ()
     node = Node(op, args, shape, dtype, math.prod(shape), intern_structure(key), inputs)
-    node.cost = cost
+    node.since = count_growth(args)
     node.flags = flags
     _register(node)
     for a, readers in zip(args, readers_before, strict=True):
@@ -314,10 +324,13 @@ def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
     node.op = COMPRESS
     node.args = (value, mask)
     node.dtype = value.dtype
-    node.cost = value.cost + mask.cost + 1
+    node.since = count_growth(node.args)
+    inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
+    if len(inputs) > TREE_LIMIT:
+        flags |= LARGE
     node.flags = flags | MASKED
-    node.sig = intern_structure((-1, value.sig, mask.sig))
-    node.inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
+    node.sig = intern_structure(LARGE_KEY if flags & LARGE else (-1, value.sig, mask.sig))
+    node.inputs = () if flags & LARGE else inputs
     node.memory = None
     node.readers = []
     node.value = compute
@@ -345,7 +358,8 @@ def is_same_value(a: Node, b: Node) -> bool:
         return True
     if a.sig != b.sig or a.memory is not None or b.memory is not None or not a.args:
         return False
-    return all(map(_is_same_input, a.inputs, b.inputs)) and a.shape == b.shape
+    one, other = graph_of(a), graph_of(b)
+    return one.key == other.key and all(map(_is_same_input, one.inputs, other.inputs)) and a.shape == b.shape
 
 
 def _is_same_input(a: Node, b: Node) -> bool:
@@ -404,9 +418,9 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
             op.out_dtype,
             math.prod(shape),
             intern_structure((-2, op.code, a.sig)),
-            a.inputs or args,
+            () if a.flags & LARGE else a.inputs or args,
         )
-        node.cost = a.cost + 1
+        node.since = count_growth(args)
         node.flags = (a.flags | REDUCES) & ~MASKED
         _register(node)
         if a.readers is not readers_before:
@@ -435,9 +449,15 @@ def refresh_metadata(node: Node) -> None:
         flags = (flags | REDUCES) & ~MASKED
     else:
         key = (node.op.code, *(a.sig for a in node.args))
+    flags &= ~LARGE
+    inputs: tuple[Node, ...] = ()
+    for a in node.args:
+        inputs += a.inputs or (a,)
+    if len(inputs) > TREE_LIMIT or any(a.flags & LARGE for a in node.args):
+        flags |= LARGE
+        key, inputs = LARGE_KEY, ()
     node.sig = intern_structure(key)
-    node.inputs = tuple(i for a in node.args for i in (a.inputs or (a,)))
-    node.cost = 1 + sum(a.cost for a in node.args)
+    node.inputs = inputs
     node.flags = flags
     node.readers = list(node.readers)  # a thread that grows a node from this one rebuilds it
 
@@ -460,7 +480,6 @@ def _add_readers(readers: list, nodes: list[Node], visited: set[int]) -> None:
 
 
 __all__ = [
-    "COST_LIMIT",
     "EAGER",
     "NonConsumingRef",
     "replace_with_copy",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from clarray._engine.expr.node import COMPRESS, Node, intern_structure
+import numpy as np
+
+from clarray._engine.expr.node import COMPRESS, CONST, LARGE, HostScalar, Node, intern_structure
 
 _COMPRESS, _PASS = -1, -2  # the first item of an operation's key, where an elementwise one has its code
 
@@ -22,11 +24,14 @@ class Graph(NamedTuple):
         The pending nodes, operands before the nodes that read them.
     key : list
         What identifies the graph, without the layouts of its inputs: dtypes, operations, and who reads what.
+    constants : dict or None
+        In a large graph, the number of each constant by its value.
     """
 
     inputs: list[Node]
     pending: list[Node]
     key: list[Any]
+    constants: dict[Any, int] | None
 
     @property
     def signature(self) -> int:
@@ -37,10 +42,11 @@ class Graph(NamedTuple):
 def graph_of(*roots: Node) -> Graph:
     """Return the graph below `roots`. Operands of selections, reductions and transforms belong to it.
 
-    The walk goes through the operands of a node from left to right, so it depends on the structure alone.
+    The walk goes through the operands of a node from left to right, so it depends on the structure alone. Constants of
+    a large graph that are equal are one input: a function of many statements has few numbers, and uses them often.
     """
     numbers: dict[Node, int] = {}
-    graph = Graph([], [], [])
+    graph = Graph([], [], [], {} if any(root.flags & LARGE for root in roots) else None)
     for root in roots:
         if root not in numbers:
             _walk(root, numbers, graph)
@@ -51,7 +57,7 @@ def graph_of(*roots: Node) -> Graph:
 
 def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
     """Add what is below a root to a graph. Deep graphs need no recursion."""
-    inputs, pending, key = graph
+    inputs, pending, key, constants = graph
     stack = [root]
     while stack:
         node = stack[-1]
@@ -61,7 +67,12 @@ def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
         op, args = node.op, node.args  # read once: a re-entrant call may evaluate the node
         if not args:
             stack.pop()
-            numbers[node] = len(numbers)
+            if op is CONST and constants is not None and not isinstance(node, HostScalar):
+                number = constants.setdefault(constant_key(node), len(key))
+                numbers[node] = number
+                if number < len(key):
+                    continue
+            numbers[node] = len(key)
             inputs.append(node)
             key.append(node.sig)
             continue
@@ -71,7 +82,7 @@ def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
             continue
         stack.pop()
         operands = tuple([numbers[arg] for arg in args])
-        numbers[node] = len(numbers)
+        numbers[node] = len(key)
         pending.append(node)
         if op is COMPRESS:
             key.append((_COMPRESS, operands))
@@ -79,6 +90,11 @@ def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
             key.append((_PASS, op.code, operands))
         else:
             key.append((op.code, operands))
+
+
+def constant_key(node: Node) -> tuple[Any, ...]:
+    """Return a key that is equal for constants of equal bits."""
+    return node.dtype.char, np.asarray(node.value, node.dtype).tobytes()
 
 
 def inputs_of(*roots: Node) -> list[Node]:

@@ -154,13 +154,19 @@ class HostExpression:
         elif _is_copy(op, operands, node.dtype):
             return numbers[operands[0]]
         else:
-            args = tuple([numbers[operand] for operand in operands])
+            args = tuple([self._number(operand, numbers) for operand in operands])
             call = op, args, (operands[0].shape, node.shape) if isinstance(op, Reduction) else None
         number = len(self._values)
         self._values.append(value)
         if call is not None:
             self._calls.append((number, *call))
         return number
+
+    def _number(self, node: Node, numbers: dict[Node, int]) -> int:
+        """Return the number of an operand. In a large graph equal constants are one input."""
+        if node not in numbers:
+            numbers[node] = self._add(node, numbers)
+        return numbers[node]
 
     def compute(self, arrays: list[np.ndarray]) -> Any:
         """Return the value of the root: an array, or a scalar to broadcast. For a leaf it is the leaf's own array.

@@ -37,6 +37,7 @@ SHARED = 2  # a node below has a second consumer: evaluation must look at the wh
 REDUCES = 4  # has a reduction or a transform in its tree, which is a pass of its own
 MASKED = 8  # the value is compressed by a mask, so its size is computed later
 READONLY = 16  # of a leaf: a view that may not be written through, though its memory may
+LARGE = 32  # has too many operations for attributes that describe all of them: no `sig` and no `inputs`
 
 Shape = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -96,10 +97,10 @@ class Node:
         Operands of the operation.
     shape, dtype, size
         As NumPy's. Reading shape or size of a `Selection` evaluates it.
-    cost : int
-        Weight of the tree: its nodes, and the memory that it holds alive in 1/64 of the device's memory.
+    since : int
+        Of a pending node: the weight of all that was grown before the oldest node of its graph. See `is_costly`.
     flags : int
-        Union of EAGER, SHARED, REDUCES and MASKED.
+        Union of EAGER, SHARED, REDUCES, MASKED and LARGE.
     sig : int
         Interned structure.
     inputs : tuple of Node
@@ -121,7 +122,7 @@ class Node:
         "shape",
         "dtype",
         "size",
-        "cost",
+        "since",
         "flags",
         "sig",
         "inputs",
@@ -139,7 +140,7 @@ class Node:
     shape: Shape
     dtype: np.dtype
     size: int
-    cost: int
+    since: int
     flags: int
     sig: int
     inputs: tuple[Node, ...]
@@ -160,13 +161,13 @@ class Node:
         sig: int = 0,
         inputs: tuple[Node, ...] = (),
     ) -> None:
-        """Make a node without cost and flags, which the caller sets before other threads may see the node."""
+        """Make a node without flags, which the caller sets before other threads may see the node."""
         self.op = op
         self.args = args
         self.shape = shape
         self.dtype = dtype
         self.size = size
-        self.cost = 0
+        self.since = 0
         self.flags = 0
         self.sig = sig
         self.inputs = inputs
@@ -191,7 +192,6 @@ class Node:
         self.memory = memory
         self.op = None
         self.args = ()
-        self.cost = memory.cost
         self.flags = EAGER if memory.shared else 0
         self.sig = signature
         self.inputs = ()
@@ -285,7 +285,6 @@ def view_leaf(source: Node, shape: Shape, strides: Shape, offset: int) -> Node:
     node.inputs = ()
     node.memory = memory = source.memory
     assert memory is not None
-    node.cost = memory.cost
     node.readers = memory.readers
     node.offset = offset
     node.strides = strides
@@ -312,7 +311,6 @@ def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
     node.shape = shape
     node.dtype = dtype
     node.size = math.prod(shape)
-    node.cost = memory.cost
     node.flags = EAGER if memory.shared else 0
     node.sig = leaf_signature(dtype)
     node.inputs = ()
@@ -360,7 +358,6 @@ def _set_constant(node: Node, value: Any, dtype: np.dtype) -> None:
     node.shape = ()
     node.dtype = dtype
     node.size = 1
-    node.cost = 1
     node.flags = 0
     node.sig = constant_signature(dtype)
     node.inputs = ()
@@ -399,7 +396,6 @@ def index(shape: Shape, strides: Shape, dtype: np.dtype, offset: int = 0) -> Nod
     """Return a node of value ``offset + sum(position * strides)`` at each position: an arange without memory."""
     sig = intern_structure(("index", dtype.char))
     node = Node(INDEX, (), shape, dtype, math.prod(shape), sig)
-    node.cost = 1
     node.strides = strides
     node.offset = offset
     return node

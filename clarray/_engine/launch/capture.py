@@ -7,6 +7,8 @@ from functools import partial
 from types import NotImplementedType
 from typing import Any
 
+from clarray._engine.expr.graph import constant_key
+from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.launch.program import use_programs
 from clarray._engine.runtime import Device, Memory
@@ -22,6 +24,7 @@ def capture_call(
     device: Device,
     inputs: Sequence[Memory],
     seen: int,
+    constants: Sequence[Node] = (),
 ) -> tuple[Any, Capture | NotImplementedType | None]:
     """Call a function, and return its result with the capture of the call.
 
@@ -35,6 +38,8 @@ def capture_call(
         The distinct memories of the operands.
     seen : int
         Number of earlier calls of this kind.
+    constants : sequence of Node
+        The constants of a region, if the function evaluates one.
 
     Returns
     -------
@@ -44,4 +49,7 @@ def capture_call(
     """
     cache = kernel_cache_of(device)
     use_programs(cache)
-    return run_captured(Capture(device, inputs, cache.persistent, seen), partial(function, *args, **(kwargs or {})))
+    numbers = {constant_key(node): number for number, node in enumerate(constants)}
+    return run_captured(
+        Capture(device, inputs, cache.persistent, seen, numbers), partial(function, *args, **(kwargs or {}))
+    )

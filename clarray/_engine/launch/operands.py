@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.graph import constant_key, graph_of
 from clarray._engine.expr.layout import ALIGNMENT, STEPPED, Shape, access, aligned, starts_aligned
-from clarray._engine.expr.node import CONST, INDEX, Node, NodeEvaluated, memory_of
+from clarray._engine.expr.node import CONST, INDEX, HostScalar, Node, NodeEvaluated, memory_of
 from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.ufuncs import Loop
+from clarray._engine.runtime.capture import current_capture
+from clarray._engine.runtime.profiling import state
+from clarray._engine.runtime.steps import ConstantFloat, ConstantInt
 
 _CALL = r"\w\("
 # Cost of a byte relative to a byte of an addition, for function calls (exp: 2, abs of complex128: 20) and for elements
@@ -274,7 +277,21 @@ def append_scalar(args: list[Any], node: Node) -> None:
         args.append(value.real)
         args.append(value.imag)
     else:
-        args.append(value)
+        args.append(value if state.capture is None else _numbered(node))
+
+
+def _numbered(node: Node) -> Any:
+    """Return a constant's value, with its number if a capture of its region needs that."""
+    value = node.value
+    capture = current_capture()
+    if capture is None or not capture.constants or isinstance(node, HostScalar) or type(value) not in (float, int):
+        return value
+    number = capture.constants.get(constant_key(node))
+    if number is None:
+        return value
+    numbered: Any = ConstantFloat(value) if type(value) is float else ConstantInt(value)
+    numbered.number = number
+    return numbered
 
 
 def _access_class(node: Node, step: int, pairs: bool) -> str:

@@ -27,6 +27,7 @@ from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.profiling import state
 from clarray._engine.runtime.steps import (
     ALWAYS_INLINE,
+    CONSTANT,
     EPOCH_MEMORY,
     EPOCH_NUMBER,
     INPUT,
@@ -34,6 +35,8 @@ from clarray._engine.runtime.steps import (
     NUMBER,
     PERSISTENT,
     TEMPORARY,
+    ConstantFloat,
+    ConstantInt,
     FillStep,
     HostStep,
     KernelStep,
@@ -70,6 +73,8 @@ class Capture:
         Memory that the device keeps, by the id of its buffer.
     calls : int
         The number of earlier calls with the same signature.
+    constants : mapping, optional
+        The numbers of a region's constants, by their values. Launches take the value of each run.
 
     Attributes
     ----------
@@ -85,7 +90,15 @@ class Capture:
         Whether the call has read something that the steps do not contain.
     """
 
-    def __init__(self, device: Device, inputs: Sequence[Memory], persistent: Mapping[int, Memory], calls: int) -> None:
+    def __init__(
+        self,
+        device: Device,
+        inputs: Sequence[Memory],
+        persistent: Mapping[int, Memory],
+        calls: int,
+        constants: Mapping[Any, int] | None = None,
+    ) -> None:
+        self.constants = constants or {}
         self.temporaries: list[int] = []
         self.written: list[int] = []
         self.steps: list[Step] = []
@@ -148,6 +161,9 @@ class Capture:
             if type(arg) is LaunchEpoch and letters:  # the argument before it is the memory of the epoch
                 letters[-1:] = [EPOCH_MEMORY, EPOCH_NUMBER]
                 sources[-1:] = [None, arg.next]
+            elif type(arg) in (ConstantFloat, ConstantInt):
+                letters.append(CONSTANT)
+                sources.append(arg.number)
             elif type(arg) is cl.Buffer:
                 letter, source = self._find_source(arg)
                 letters.append(letter)

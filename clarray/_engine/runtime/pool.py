@@ -51,6 +51,7 @@ from clarray._engine.runtime.memory import (
     tag_with_device,
 )
 from clarray._engine.runtime.memory_budget import find_budget, memory_limit
+from clarray._engine.weights import WEIGHT_OF_ALL
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -140,8 +141,8 @@ class Pool:
         self._budget.add_pool(self)
 
     def cost(self, nbytes: int) -> int:
-        """Return the cost of keeping `nbytes` alive, relative to the device's memory."""
-        return 1 + (nbytes << 6) // self._global_bytes
+        """Return the weight of keeping `nbytes` alive: `WEIGHT_OF_ALL` for the device's memory."""
+        return nbytes * WEIGHT_OF_ALL // self._global_bytes
 
     def allocate(self, nbytes: int) -> Memory:
         """Allocate memory from a free block or a new one.

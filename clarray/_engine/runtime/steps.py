@@ -11,6 +11,7 @@ f       the offset in it                                             the number,
 t       memory that the program allocates                            its number
 k       persistent memory of the device                              the `Memory`
 n       a number                                                     the number
+c       the value of a constant of a region                          its number
 m, d    memory and the number of its launch                          None, and the callable that returns both
 x       memory and offset, or value, of each input of an expression  the summands of the offsets, or ()
 y, z    the output's memory, and the offset in it                    None, and a summand
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Memory
 
 INPUT, INPUT_OFFSET, TEMPORARY, PERSISTENT, NUMBER = "i", "f", "t", "k", "n"
+CONSTANT = "c"
 EPOCH_MEMORY, EPOCH_NUMBER = "m", "d"
 OPERANDS, OUTPUT, OUTPUT_OFFSET, SIZE, LENGTH, LOOPS = "x", "y", "z", "s", "l", "e"
 
@@ -50,6 +52,24 @@ class LaunchEpoch(int):
     """
 
     next: Callable[[], tuple[Memory, LaunchEpoch]]
+
+
+class ConstantFloat(float):
+    """The value of a constant of a region. A program that is captured takes the value of each run.
+
+    Attributes
+    ----------
+    number : int
+        The number of the constant.
+    """
+
+    number: int
+
+
+class ConstantInt(int):
+    """As `ConstantFloat`, an integer."""
+
+    number: int
 
 
 class WorkShare(NamedTuple):

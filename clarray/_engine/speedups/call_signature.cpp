@@ -98,6 +98,16 @@ bool CallSignature::add_input(PyObject* input) {
     }
     if (nodes_.size() == MOST_INPUTS) return false;
     nodes_.push_back(input);
+    return add_new_input(input);
+}
+
+void CallSignature::add_shape(PyObject* shape, PyObject* like) {
+    const bool is_same = shape == like || is_same_shape(shape, like);
+    key.push_back(is_same ? 's' : 'S');
+    if (!is_same) add_axes(shape);
+}
+
+bool CallSignature::add_new_input(PyObject* input) {
     append(as_long(node.sig.of(input)));
     PyObject* in = node.memory.of(input);
     if (in == Py_None) {
@@ -148,6 +158,7 @@ bool CallSignature::add_shapes(PyObject* pending) {
 }
 
 bool CallSignature::add_root(PyObject* root) {
+    if (as_long(node.flags.of(root)) & LARGE) return false;
     key.push_back('p');
     append(as_long(node.sig.of(root)));
     if (!add_shapes(root)) return false;

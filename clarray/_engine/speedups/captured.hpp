@@ -12,6 +12,8 @@ public:
     // Add a pending node that is to be evaluated.
     bool add_root(PyObject* root);
     void add_pointer(PyObject* of);  // an object that lives as long as the key
+    bool add_new_input(PyObject* input);  // a leaf, a constant or an index, once
+    void add_shape(PyObject* shape, PyObject* like);  // where it is not the other one
 
     std::string key;
     bool is_whole = false;           // whether the key holds all of the call
@@ -73,7 +75,8 @@ Ref call_python(CallSignature& call, const CapturableCall& of);
 // and the lock of its device is held.
 Outcome evaluate_again(PyObject* root, bool& known);
 
-// The same, or have Python evaluate the node.
+// The same with what belongs to the region of the node, or have Python evaluate it. FALLBACK also for a region whose layouts
+// are others each time: a plan is for one layout.
 Outcome evaluate_captured(PyObject* root);
 
 bool add_captured_type(PyObject* module);

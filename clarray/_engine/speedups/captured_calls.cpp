@@ -1,5 +1,9 @@
 // Running the programs of calls, and having Python capture new ones.
 #include "program.hpp"
+#include "region.hpp"
+
+#include <unordered_map>
+#include <utility>
 
 namespace clarray {
 
@@ -31,7 +35,6 @@ bool put_facts(PyObject* in, PyObject* facts) {
 
 // A new index node.
 Ref new_index(const ExprSpec& like) {
-    static PyObject* const one = PyLong_FromLong(1);
     static PyObject* const zero = PyLong_FromLong(0);
     Ref made = blank_node(), readers = Ref::steal(PyList_New(0));
     PyObject* out = made.get();
@@ -41,7 +44,6 @@ Ref new_index(const ExprSpec& like) {
     node.shape.set(out, like.leaf.shape.get());
     node.dtype.set(out, like.leaf.dtype.get());
     node.size.set(out, like.leaf.size.get());
-    node.cost.set(out, one);
     node.flags.set(out, zero);
     node.sig.set(out, like.leaf.signature.get());
     node.inputs.set(out, empty_tuple);
@@ -235,10 +237,10 @@ void capture_next(const CallSignature& call) {
 }
 
 // Call Python under a capture; the second item is the capture, or None.
-Ref captured_call(const CallSignature& call, PyObject* function, PyObject* positional, PyObject* named) {
+Ref captured_call(const CallSignature& call, PyObject* function, PyObject* positional, PyObject* named, PyObject* constants = empty_tuple) {
     const Entry* entry = entry_of(call.device, call.key);
     Ref inputs = tuple_of_refs(call.memories), seen = Ref::steal(PyLong_FromLong(entry ? entry->seen : 0));
-    Ref both = inputs && seen ? Ref::steal(invoke(python.capture_call, function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
+    Ref both = inputs && seen ? Ref::steal(invoke(python.capture_call, function, positional, named, call.device, inputs.get(), seen.get(), constants)) : Ref();
     if (both && PyTuple_GET_ITEM(both.get(), 1) != Py_NotImplemented) return both;
     capture_next(call);
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
@@ -327,50 +329,116 @@ Ref call_python(CallSignature& call, const CapturableCall& of) {
 
 namespace {
 
-// The signature of an evaluation.
-bool describe_evaluation(PyObject* root, CallSignature& call) {
-    call.key.push_back(EVALUATION);
-    return call.add_root(root) && call.device && can_launch(call.device);
+// The entry of a region, which may be one for the values of its constants; null where there is none.
+Entry* region_entry(const Region& region) {
+    Entry* entry = entry_of(region.call.device, region.call.key);
+    return entry && entry->has_values ? entry_of(region.call.device, region.call.key + region.values) : entry;
 }
 
-Outcome run_evaluation(PyObject* root, const CallSignature& call, bool& known) {
-    const std::shared_ptr<Program> program = program_of(call);
-    known = program && program->missed <= MOST_MISSED && !is_running;
-    if (!known) return Outcome::FALLBACK;
-    Temporaries temporaries;
-    const Outcome done = run_for(*program, call, temporaries);
+// Run the program of a region; FALLBACK if there is none, or it cannot run.
+Outcome run_region(Region& region) {
+    const Entry* entry = region_entry(region);
+    const std::shared_ptr<Program> program = entry ? entry->program : nullptr;
+    if (!program || program->missed > MOST_MISSED || is_running) return Outcome::FALLBACK;
+    const Running replaying;
+    Frame frame{region.call.device, &region.call.memories};
+    frame.constants = &region.constants;
+    Outcome done = run(*program, frame, Refused::BY_PYTHON);
+    if (done == Outcome::FAILED && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();  // Python computes less at a time
+        done = Outcome::FALLBACK;
+    }
+    if (program->is_stale) {
+        if (Entry* stale = region_entry(region); stale && stale->program == program) {
+            stale->is_due = true;
+            stale->program = nullptr;
+        }
+    } else if (done == Outcome::FALLBACK) {
+        ++program->missed;
+    }
     if (done != Outcome::DONE) return done;
-    const ResultSpec& made = program->made[0];
-    return become_leaf(root, temporaries[made.number].get(), made.strides.get(), made.contiguous) ? Outcome::DONE : Outcome::FAILED;
+    for (const ResultSpec& made : program->made) {
+        if (!take_temporary(*program, frame, made.number)) return Outcome::FAILED;
+        PyObject* of = region.order[made.pending].get();
+        if (!become_leaf(of, frame.temporaries[made.number].get(), made.strides.get(), made.contiguous)) return Outcome::FAILED;
+    }
+    return Outcome::DONE;
 }
 
-// Have Python evaluate a node, and capture that if such a node has been evaluated before.
-Outcome capture_evaluation(PyObject* root, CallSignature& call) {
-    if (is_running || call.has_other_facts() || !count_call(call)) return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED;
-    Ref positional = Ref::steal(PyTuple_Pack(1, root));
-    Ref both = positional ? captured_call(call, python.evaluate, positional.get(), Py_None) : Ref();
+// Count an evaluation; whether it is to be captured.
+bool count_region(Region& region) {
+    Entry* entry = new_entry(region.call.device, region.call.key);
+    if (entry && entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
+    if (!entry) return true;  // Python makes the table
+    if (!entry->seen) entry->named = std::move(region.call.named);
+    const bool is_due = std::exchange(entry->is_due, false);
+    return is_time(++entry->seen) || is_due;
+}
+
+// Keep the program of a region, which depends on the values of its constants unless launches take all of them.
+void keep_region(const Region& region, std::shared_ptr<Program> made) {
+    Entry* entry = entry_of(region.call.device, region.call.key);
+    if (!entry) return;
+    entry->has_values = entry->has_values || !takes_constants(*made, region.constants.size());
+    if (entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
+    if (entry) entry->program = std::move(made);
+}
+
+Outcome by_python(PyObject* root) { return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED; }
+
+// Have Python evaluate a region, and capture that.
+Outcome capture_region(PyObject* root, Region& region) {
+    Ref constants = tuple_of_refs(region.constants), positional = Ref::steal(PyTuple_Pack(1, root));
+    std::vector<std::pair<size_t, Ref>> wanted;  // weak references: Python counts who keeps what
+    for (size_t place : region.wanted) wanted.emplace_back(place, Ref::steal(PyWeakref_NewRef(region.order[place].get(), nullptr)));
+    region.order.clear();
+    Ref both = constants && positional ? captured_call(region.call, python.evaluate, positional.get(), Py_None, constants.get()) : Ref();
     if (!both) return Outcome::FAILED;
     PyObject* capture = PyTuple_GET_ITEM(both.get(), 1);
     if (capture == Py_None) return Outcome::DONE;
-    if (auto made = read_evaluation(capture, root, call)) keep_program(call, std::move(made));
+    for (auto& [place, of] : wanted) of = of ? referent_of(of.get()) : Ref();
+    if (auto made = read_evaluation(capture, wanted, region.call)) keep_region(region, std::move(made));
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
 }
 
 }  // namespace
 
-Outcome evaluate_again(PyObject* root, bool& known) {
-    CallSignature call;
-    known = false;
-    if (describe_evaluation(root, call)) return run_evaluation(root, call, known);
-    return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+namespace {
+
+// Whether a region of a structure has had so many layouts that planning the next one is in vain. Each program that runs
+// counts for one of them.
+constexpr int MOST_LAYOUTS = 8;
+std::unordered_map<size_t, int> layouts_of;
+
+bool is_in_vain(const Region& region) {
+    constexpr size_t MOST_STRUCTURES = 4096;
+    if (layouts_of.size() >= MOST_STRUCTURES) layouts_of.clear();
+    return ++layouts_of[region.structure] > MOST_LAYOUTS;
 }
 
+}  // namespace
+
 Outcome evaluate_captured(PyObject* root) {
-    CallSignature call;
-    if (!describe_evaluation(root, call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
-    bool known;
-    const Outcome done = run_evaluation(root, call, known);
-    return done == Outcome::FALLBACK ? capture_evaluation(root, call) : done;
+    Region region;
+    if (!region.describe(root) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    const Outcome done = run_region(region);
+    if (done != Outcome::FALLBACK) return done;
+    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(region);
+    if (!is_due && is_in_vain(region)) return Outcome::FALLBACK;
+    if (!is_due) {
+        region.order.clear();  // Python counts who keeps what
+        return by_python(root);
+    }
+    return capture_region(root, region);
+}
+
+Outcome evaluate_again(PyObject* root, bool& known) {
+    Region region;
+    known = false;
+    if (!region.describe(root) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    const Entry* entry = region_entry(region);
+    known = entry && entry->program && entry->program->missed <= MOST_MISSED && !is_running;
+    return known ? run_region(region) : Outcome::FALLBACK;
 }
 
 }  // namespace clarray

@@ -13,7 +13,7 @@ constexpr size_t SMALL_GRID = 0xFFFF, MOST_GROUPS = size_t(1) << 31;
 
 // A launch of so many bytes takes long enough to prepare the next one meanwhile. More launches ahead of the device would only make
 // other threads wait longer for theirs.
-constexpr long long LARGE = 1 << 20;
+constexpr long long LARGE_BYTES = 1 << 20;
 constexpr size_t MOST_LARGE_LAUNCHES = 2;
 
 // Where a buffer lies; null where it is in no host memory.
@@ -64,7 +64,7 @@ Outcome run_code(const Run& run, PyObject* on, const Argument* arguments, size_t
     if ((!threads || device.called.of(on) != Py_True) && !finish(on)) return Outcome::FAILED;
     if (threads) {
         LaunchGrid* to;
-        const size_t most = run.nbytes < LARGE ? QUEUE_ROOM : MOST_LARGE_LAUNCHES;
+        const size_t most = run.nbytes < LARGE_BYTES ? QUEUE_ROOM : MOST_LARGE_LAUNCHES;
         while (!(to = queue::begin(threads, most))) {
             Py_BEGIN_ALLOW_THREADS
             queue::wait_for_room(most);

@@ -67,10 +67,10 @@ private:
 };
 
 // Flags of a node, as clarray._engine.expr.node has them.
-enum Flag : long { EAGER = 1, SHARED = 2, REDUCES = 4, MASKED = 8, READONLY = 16 };
+enum Flag : long { EAGER = 1, SHARED = 2, REDUCES = 4, MASKED = 8, READONLY = 16, LARGE = 32 };
 
 struct NodeSlots {
-    Slot op{"op"}, args{"args"}, shape{"shape"}, dtype{"dtype"}, size{"size"}, cost{"cost"}, flags{"flags"}, sig{"sig"},
+    Slot op{"op"}, args{"args"}, shape{"shape"}, dtype{"dtype"}, size{"size"}, since{"since"}, flags{"flags"}, sig{"sig"},
         inputs{"inputs"}, readers{"readers"}, memory{"memory"}, offset{"offset"}, strides{"strides"},
         contiguous{"contiguous"}, value{"value"};
 };
@@ -109,6 +109,7 @@ extern PyTypeObject* transform_type;
 extern PyTypeObject* array_type;  // DeviceArray
 extern PyObject* empty_tuple;
 extern bool elements_at_hand;  // whether an element is a scalar: `clarray.config.elements`
+extern long long weight_limit;  // of pending expressions
 extern size_t own_threads;     // threads of the core's own that run machine code
 
 // Whether operations of a type are passes of their own, the flag REDUCES.
@@ -246,6 +247,10 @@ int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObj
 
 // Tell what reads a pending node, that has come to be read by several, to look whether it is computed already.
 bool mark_shared(PyObject* node);
+
+// The native implementations of `count_growth` and `is_costly` there.
+long long count_growth(PyObject* args);
+bool is_costly(PyObject* node);
 
 // Evaluation: the native implementation of clarray._engine.evaluate.evaluate; false after an error.
 bool evaluate_node(PyObject* node);

@@ -52,7 +52,6 @@ bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous)
         node.memory.set(of, in);
         node.op.set(of, Py_None);
         node.args.set(of, empty_tuple);
-        node.cost.set(of, memory.cost.of(in));
         node.flags.set(of, zero);
         node.sig.set(of, signature);
         node.inputs.set(of, empty_tuple);
@@ -165,6 +164,11 @@ Outcome evaluate_fast(PyObject* root) {
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;
     if (!can_launch(on)) return Outcome::FALLBACK;
+    if (as_long(node.flags.of(root)) & (SHARED | LARGE)) {
+        const bool is_alone = is_one_launch(root, SHARED) && is_private(root);
+        const Outcome done = is_alone ? evaluate_alone(root, SHARED) : evaluate_captured(root);
+        if (done != Outcome::FALLBACK || as_long(node.flags.of(root)) & LARGE) return done;
+    }
     if (!is_one_launch(root, EAGER)) {
         const Outcome shared = compute_shared(root, reduced_at_once(on));
         const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
@@ -176,7 +180,7 @@ Outcome evaluate_fast(PyObject* root) {
 }  // namespace
 
 bool evaluate_if_costly(PyObject* made) {
-    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= python.cost_limit;
+    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && !is_costly(made);
     return may_wait || evaluate_node(made);
 }
 

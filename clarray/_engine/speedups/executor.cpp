@@ -80,6 +80,7 @@ void bind(const ArgSource& from, const Frame& frame, const Epoch& epoch, Argumen
         case ArgSource::TEMPORARY:
         case ArgSource::PERSISTENT:
         case ArgSource::OUTPUT: return to.add_memory(memory_of(from, frame));
+        case ArgSource::VALUE: return to.add(node.value.of((*frame.constants)[from.number].get()));
         case ArgSource::NUMBER: return to.add(from.object.get());
         case ArgSource::EPOCH_MEMORY: return to.add_memory(epoch.memory.get());
         case ArgSource::EPOCH_NUMBER: return to.add(epoch.number.get());

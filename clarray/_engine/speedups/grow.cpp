@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace clarray {
 
@@ -49,7 +51,6 @@ struct Operand {
           shape(Ref::share(node.shape.of(of))),
           size(Ref::share(node.size.of(of))),
           sig(Ref::share(node.sig.of(of))),
-          cost(as_long(node.cost.of(of))),
           flags(as_long(node.flags.of(of))) {}
 
     // Its inputs, or itself where it has none.
@@ -88,7 +89,7 @@ struct Operand {
 
     PyObject* self = nullptr;
     Ref readers, inputs, shape, size, sig;
-    long cost = 0, flags = 0;
+    long flags = 0;
     mutable bool has_grown = true;  // false where its list of readers is as long as before
 };
 
@@ -118,6 +119,16 @@ Ref args_of(const OperandSpan& operands) {
     Ref tuple = Ref::steal(PyTuple_New(operands.count));
     for (Py_ssize_t i = 0; tuple && i < operands.count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(operands[i].self));
     return tuple;
+}
+
+// LARGE if the graph of such operands has too many inputs for a tree.
+long large_flag(const OperandSpan& operands) {
+    Py_ssize_t count = 0;
+    for (const Operand& a : operands) {
+        if (a.flags & LARGE) return LARGE;
+        count += a.input_count();
+    }
+    return count > python.tree_limit ? long(LARGE) : 0;
 }
 
 // Whether one of the operands before has the same readers: it is the same node, or looks at the same memory.
@@ -150,14 +161,12 @@ struct Result {
 };
 
 Ref made_of(PyObject* operation, const OperandSpan& operands, Result result) {
-    long sum = 1, all = result.flags;
-    for (const Operand& a : operands) {
-        sum += a.cost;
-        all |= a.flags;
-    }
-    Ref made = blank_node(), args = args_of(operands), inputs = inputs_of(operands);
-    Ref cost = Ref::steal(PyLong_FromLong(sum)), flags = Ref::steal(PyLong_FromLong(all)), readers = Ref::steal(PyList_New(0));
-    if (!made || !args || !inputs || !cost || !flags || !readers) return {};
+    long all = result.flags | large_flag(operands);
+    for (const Operand& a : operands) all |= a.flags;
+    Ref made = blank_node(), args = args_of(operands), inputs = all & LARGE ? Ref::share(empty_tuple) : inputs_of(operands);
+    if (!args) return {};
+    Ref since = Ref::steal(PyLong_FromLongLong(count_growth(args.get()))), flags = Ref::steal(PyLong_FromLong(all)), readers = Ref::steal(PyList_New(0));
+    if (!made || !args || !inputs || !since || !flags || !readers) return {};
     if (!result.structure || !result.dtype || !result.shape || !result.size) return {};
     PyObject* out = made.get();
     node.op.set(out, operation);
@@ -165,7 +174,7 @@ Ref made_of(PyObject* operation, const OperandSpan& operands, Result result) {
     node.shape.put(out, result.shape.release());
     node.dtype.set(out, result.dtype);
     node.size.put(out, result.size.release());
-    node.cost.put(out, cost.release());
+    node.since.put(out, since.release());
     node.flags.put(out, flags.release());
     node.sig.set(out, result.structure);
     node.inputs.put(out, inputs.release());
@@ -188,6 +197,7 @@ PyObject* keep_structure(const Structure& key, Ref tuple) {
 }
 
 PyObject* structure_of_loop(PyObject* operation, const OperandSpan& operands) {
+    if (large_flag(operands)) return python.large_structure;
     PyObject* code = loop.code.of(operation);
     const Structure key = key_of(as_long(code), operands);
     const auto entry = structures.find(key);
@@ -200,6 +210,7 @@ PyObject* structure_of_loop(PyObject* operation, const OperandSpan& operands) {
 }
 
 PyObject* structure_of_reduction(PyObject* operation, const OperandSpan& operands) {
+    if (large_flag(operands)) return python.large_structure;
     // by the address, which no code of a loop is: Python makes one object for each reduction, and keeps it
     const Structure key = key_of(long(reinterpret_cast<intptr_t>(operation)), operands);
     const auto entry = structures.find(key);
@@ -253,7 +264,51 @@ Ref grow_loop(PyObject* operation, const OperandSpan& operands) {
     return made_of(operation, operands, std::move(result));
 }
 
+long long grown = 0;  // the weight of all nodes that have been grown
+
+bool is_pending(PyObject* of) { return node.memory.of(of) == Py_None && PyTuple_GET_SIZE(node.args.of(of)); }
+
+// The weight of a memory; tests have others than the runtime's.
+long long weight_of(PyObject* in) { return Py_TYPE(in) == memory_type ? as_wide(memory.cost.of(in)) : 0; }
+
+// The weight of a graph: its nodes, and each memory that they read once. The nodes are added to `order`.
+long long weigh(PyObject* root, std::vector<PyObject*>& order) {
+    std::unordered_set<PyObject*> seen{root};
+    long long weight = 0;
+    order.push_back(root);
+    for (size_t i = 0; i < order.size(); ++i) {
+        ++weight;
+        PyObject* args = node.args.of(order[i]);
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
+            PyObject *arg = PyTuple_GET_ITEM(args, k), *in = node.memory.of(arg);
+            if (in != Py_None) weight += seen.insert(in).second ? weight_of(in) : 0;
+            else if (PyTuple_GET_SIZE(node.args.of(arg)) && seen.insert(arg).second) order.push_back(arg);
+        }
+    }
+    return weight;
+}
+
 }  // namespace
+
+long long count_growth(PyObject* args) {
+    long long since = grown, weight = 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+        PyObject *arg = PyTuple_GET_ITEM(args, i), *in = node.memory.of(arg);
+        if (in != Py_None) weight += weight_of(in);
+        else if (PyTuple_GET_SIZE(node.args.of(arg))) since = std::min(since, as_wide(node.since.of(arg)));
+    }
+    grown += weight;
+    return since;
+}
+
+bool is_costly(PyObject* of) {
+    if (!is_pending(of) || grown - as_wide(node.since.of(of)) <= weight_limit) return false;
+    std::vector<PyObject*> order;
+    const long long weight = weigh(of, order);
+    Ref since = Ref::steal(PyLong_FromLongLong(grown - weight));
+    for (size_t i = 0; since && i < order.size(); ++i) node.since.set(order[i], since.get());
+    return weight > weight_limit;
+}
 
 // Whether a shape is the other one, element for element.
 bool is_same_shape(PyObject* one, PyObject* other) {
@@ -275,20 +330,19 @@ bool refresh_metadata(PyObject* of) {
         return bool(Ref::steal(invoke(python.refresh_metadata, of)));
     Operand all[Structure::MOST];
     const OperandSpan operands{all, count};
-    long sum = 1, flags = reduces ? long(REDUCES) : 0;
+    long flags = reduces ? long(REDUCES) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
         all[i] = Operand(PyTuple_GET_ITEM(args, i));
-        sum += all[i].cost;
         flags |= all[i].flags | (all[i].is_shared() ? long(SHARED) : 0);
     }
     if (reduces) flags &= ~long(MASKED);
+    flags = (flags & ~long(LARGE)) | large_flag(operands);
     PyObject* structure = reduces ? structure_of_reduction(operation, operands) : structure_of_loop(operation, operands);
-    Ref inputs = inputs_of(operands), cost = Ref::steal(PyLong_FromLong(sum)), all_flags = Ref::steal(PyLong_FromLong(flags));
+    Ref inputs = flags & LARGE ? Ref::share(empty_tuple) : inputs_of(operands), all_flags = Ref::steal(PyLong_FromLong(flags));
     Ref readers = Ref::steal(PySequence_List(node.readers.of(of)));  // tells whoever is growing from the node
-    if (!structure || !inputs || !cost || !all_flags || !readers) return false;
+    if (!structure || !inputs || !all_flags || !readers) return false;
     node.sig.set(of, structure);
     node.inputs.put(of, inputs.release());
-    node.cost.put(of, cost.release());
     node.flags.put(of, all_flags.release());
     node.readers.put(of, readers.release());
     return true;

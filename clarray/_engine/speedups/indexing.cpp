@@ -126,9 +126,7 @@ bool strides_descend(const Place& place) {
 // Whether a copy of a place lies in memory as a value computed by itself would.
 bool is_laid_out_alike(PyObject* value, const Place& place) {
     if (place.ndim < 2) return true;
-    PyObject* inputs = node.inputs.of(value);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-        PyObject* input = PyTuple_GET_ITEM(inputs, i);
+    for (PyObject* input : Inputs(value)) {
         if (node.memory.of(input) != Py_None && !strides_descend(place_of(input))) return false;
     }
     return strides_descend(place);

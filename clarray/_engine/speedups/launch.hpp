@@ -65,7 +65,7 @@ struct Seen {
     Ref code{};                 // its machine code, where that may be called
 };
 
-constexpr size_t MOST_ARGUMENTS = 256;
+constexpr size_t MOST_ARGUMENTS = 512;
 constexpr long long HELD_BELOW = 16384;  // bytes of work for which letting other threads run Python is not worth it
 
 // An argument: a buffer, or a number as Python has it.

@@ -10,7 +10,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 35;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 37;  // with the Python modules: __init__.py beside this file has the same number
 
 // claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
 // modules; another copy, of an import that was repeated, goes without.
@@ -89,6 +89,16 @@ PyObject* notified_users(PyObject* self, PyObject* const* args, size_t flags, Py
 PyObject* refreshed_metadata(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
     return guarded([=] { return refresh_metadata(args[0]) ? Py_NewRef(Py_None) : nullptr; });
+}
+
+PyObject* counted_growth(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !PyTuple_CheckExact(args[0])) return call_reference(self, args, flags, names);
+    return PyLong_FromLongLong(count_growth(args[0]));
+}
+
+PyObject* judged_costly(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return call_reference(self, args, flags, names);
+    return guarded([=] { return PyErr_Occurred() ? nullptr : PyBool_FromLong(is_costly(args[0])); });
 }
 
 PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
@@ -198,12 +208,14 @@ constexpr struct {
     {"binary", binary},
     {"class_of", classified},
     {"computed_number", computed},
+    {"count_growth", counted_growth},
     {"evaluate", evaluate},
     {"evaluate_if_eager", settled},
     {"finish", finished},
     {"getitem", getitem},
     {"give_back", given_back},
     {"host_copy", copied_from_host},
+    {"is_costly", judged_costly},
     {"nary", nary},
     {"new_leaf", allocated},
     {"notify_users", notified_users},
@@ -246,6 +258,11 @@ PyObject* set_elements_at_hand(PyObject*, PyObject* value) {
     Py_RETURN_NONE;
 }
 
+PyObject* set_weight_limit(PyObject*, PyObject* limit) {
+    weight_limit = as_wide(limit);
+    return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+}
+
 PyObject* set_own_threads(PyObject*, PyObject* count) {
     own_threads = PyLong_AsSize_t(count);
     return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
@@ -262,6 +279,7 @@ PyMethodDef functions[] = {
     {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
     {"bind", bind_python, METH_O, "Take all that is used of Python."},
     {"set_elements_at_hand", set_elements_at_hand, METH_O, "Whether an element is a scalar."},
+    {"set_weight_limit", set_weight_limit, METH_O, "Set the weight of pending expressions from which on they are evaluated."},
     {"set_own_threads", set_own_threads, METH_O, "Set how many threads of the core's own run machine code."},
     {"is_idle", is_idle_for_python, METH_NOARGS, "Whether all that has been run has been done."},
     {"run", (PyCFunction)(void (*)())run_for_python, METH_FASTCALL, "Run a kernel by its machine code."},

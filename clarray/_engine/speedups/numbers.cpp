@@ -20,7 +20,6 @@ Ref filled(Ref made, PyObject* value, PyObject* dtype, PyObject* readers) {
     node.shape.set(out, empty_tuple);
     node.dtype.set(out, dtype);
     node.size.set(out, one);
-    node.cost.set(out, one);
     node.flags.set(out, zero);
     node.sig.set(out, signature);
     node.inputs.set(out, empty_tuple);

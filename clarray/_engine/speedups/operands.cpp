@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <unordered_set>
 
 namespace clarray {
 
@@ -269,10 +270,47 @@ void finish_key(PyObject* root, const Place& target, long long itemsize, Operand
     for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(operands.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
 }
 
+Inputs::Inputs(PyObject* root) : small_(Ref::share(node.inputs.of(root))) {
+    if (as_long(node.flags.of(root)) & LARGE) {
+        std::unordered_set<PyObject*> seen{root};
+        std::vector<PyObject*> level{root};
+        while (!level.empty()) {
+            PyObject* args = node.args.of(level.back());
+            level.pop_back();
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+                PyObject* arg = PyTuple_GET_ITEM(args, i);
+                if (!seen.insert(arg).second) continue;
+                (PyTuple_GET_SIZE(node.args.of(arg)) ? level : walked_).push_back(arg);
+            }
+        }
+        first_ = walked_.data();
+        count_ = Py_ssize_t(walked_.size());
+    } else {
+        first_ = PySequence_Fast_ITEMS(small_.get());
+        count_ = PyTuple_GET_SIZE(small_.get());
+    }
+}
+
+// The device of the first memory on the way down; the walk ends there.
+PyObject* device_below(PyObject* root) {
+    std::unordered_set<PyObject*> seen{root};
+    std::vector<PyObject*> level{root};
+    while (!level.empty()) {
+        PyObject* args = node.args.of(level.back());
+        level.pop_back();
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+            PyObject *arg = PyTuple_GET_ITEM(args, i), *in = node.memory.of(arg);
+            if (in != Py_None) return memory.device.of(in);
+            if (PyTuple_GET_SIZE(node.args.of(arg)) && seen.insert(arg).second) level.push_back(arg);
+        }
+    }
+    return nullptr;
+}
+
 PyObject* device_of(PyObject* root) {
-    PyObject* inputs = node.inputs.of(root);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-        PyObject* in = node.memory.of(PyTuple_GET_ITEM(inputs, i));
+    if (as_long(node.flags.of(root)) & LARGE) return device_below(root);
+    for (PyObject* input : Inputs(root)) {
+        PyObject* in = node.memory.of(input);
         if (in != Py_None) return memory.device.of(in);
     }
     return nullptr;
@@ -285,10 +323,8 @@ PyObject* lock_of(PyObject* value) {
 }
 
 long long bytes_read(PyObject* root) {
-    PyObject* inputs = node.inputs.of(root);
     long long nbytes = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-        PyObject* input = PyTuple_GET_ITEM(inputs, i);
+    for (PyObject* input : Inputs(root)) {
         nbytes += as_wide(node.size.of(input)) * itemsize_of(input);
     }
     return nbytes;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace clarray {
 
@@ -48,6 +49,21 @@ inline long long itemsize_of(PyObject* operand) {
     return dtype ? dtype->itemsize : 0;
 }
 
+// What an expression reads: memory, constants and indices, as `inputs_of` in clarray._engine.expr.graph. Those of a small
+// tree may repeat. A node without operands has none.
+class Inputs {
+public:
+    explicit Inputs(PyObject* root);
+    PyObject* const* begin() const { return first_; }
+    PyObject* const* end() const { return first_ + count_; }
+
+private:
+    Ref small_;
+    std::vector<PyObject*> walked_;
+    PyObject* const* first_ = nullptr;
+    Py_ssize_t count_ = 0;
+};
+
 // The device of the memory that a node reads, which stays as long as the node; null where it reads none.
 PyObject* device_of(PyObject* root);
 
@@ -85,6 +101,9 @@ long long reduced_at_once(PyObject* device);
 // the lock of the device is held. A reduction that the node only goes on from stays part of its launch, which Python
 // prepares each time, unless it reads but a `little`, in bytes. FALLBACK where selections are among it.
 Outcome compute_shared(PyObject* root, long long little);
+
+// Whether the pending nodes below a root, of which none is a pass, are referred to by each other and the root alone.
+bool is_private(PyObject* root);
 
 // What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
 std::vector<Ref> live_readers(PyObject* readers);

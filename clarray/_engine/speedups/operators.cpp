@@ -169,9 +169,7 @@ bool steps_in_c_order(PyObject* leaf) {
 bool lies_in_c_order(PyObject* of) {
     if (node.memory.of(of) != Py_None) return steps_in_c_order(of);
     if (as_long(node.flags.of(of)) & (REDUCES | MASKED)) return false;
-    PyObject* inputs = node.inputs.of(of);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-        PyObject* input = PyTuple_GET_ITEM(inputs, i);
+    for (PyObject* input : Inputs(of)) {
         if (Py_TYPE(input) != known_type && !steps_in_c_order(input)) return false;
     }
     return true;

@@ -178,7 +178,6 @@ Ref new_leaf(PyObject* in, const LeafPlace& place, const LeafKind& kind) {
     node.shape.set(out, place.shape);
     node.dtype.set(out, kind.dtype);
     node.size.set(out, place.size);
-    node.cost.set(out, memory.cost.of(in));
     node.flags.set(out, kind.flags);
     node.sig.set(out, kind.signature);
     node.inputs.set(out, empty_tuple);

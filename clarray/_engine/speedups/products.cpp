@@ -28,10 +28,9 @@ Steps steps_of(PyObject* dtype, Py_ssize_t first, Py_ssize_t second) {
 bool is_on_one_device(PyObject* one, PyObject* other) {
     PyObject* device = nullptr;
     for (PyObject* root : {one, other}) {
-        PyObject* inputs = node.inputs.of(root);
-        const Py_ssize_t count = PyTuple_GET_SIZE(inputs);
-        for (Py_ssize_t i = 0; i < (count ? count : 1); ++i) {
-            PyObject* input = count ? PyTuple_GET_ITEM(inputs, i) : root;
+        const Inputs inputs(root);
+        const bool is_input = inputs.begin() == inputs.end();
+        for (PyObject* input : std::vector<PyObject*>(is_input ? &root : inputs.begin(), is_input ? &root + 1 : inputs.end())) {
             PyObject* in = node.memory.of(input);
             PyObject* on = in != Py_None ? memory.device.of(in) : Py_TYPE(input) == known_type ? known.device.of(input) : device;
             if (device && on != device) return false;

@@ -24,6 +24,7 @@ struct ArgSource {
         OUTPUT_OFFSET = 'z',
         SIZE = 's',          // elements of the result
         LENGTH = 'l',        // elements of a reduced axis
+        VALUE = 'c',         // a constant of a region, by its number
         LOOPS = 'e',         // extents of an expression's loops and steps of its operands, see `bind_loops`
     };
     Kind kind;
@@ -65,6 +66,7 @@ struct Step {
 struct ResultSpec {
     char kind;
     size_t number = 0;
+    size_t pending = 0;  // of a region: the place of the node that becomes this leaf
     size_t viewed = 0;  // of 'w': the argument, whose base is that of the view if it has one
     Ref shape, strides, dtype, size, offset, signature, value;
     bool contiguous = true;
@@ -114,6 +116,7 @@ struct Frame {
     const std::vector<Ref>* inputs = nullptr;
     const std::vector<long long>* offsets = nullptr;
     const Operands* operands = nullptr;
+    const std::vector<Ref>* constants = nullptr;
     PyObject* output = nullptr;
     long long output_offset = 0, size = 0, length = 0;
     Temporaries temporaries{};
@@ -137,14 +140,19 @@ void find_lives(Program& program);
 // Read a call that Python has captured; null where it cannot be run again, perhaps with an error.
 std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const CallSignature& call, bool repeatable);
 
-// The same of the evaluation of a node, which is a leaf now.
-std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const CallSignature& call);
+// The same of the evaluation of a region. `wanted` has the places of its nodes that may be leaves now, and the nodes, or null.
+using Wanted = std::vector<std::pair<size_t, Ref>>;
+std::shared_ptr<Program> read_evaluation(PyObject* capture, const Wanted& wanted, const CallSignature& call);
+
+// Whether launches take all constants of a region by their numbers.
+bool takes_constants(const Program& program, size_t count);
 
 // What is kept under a signature: its program, and what is known of calls that have none.
 struct Entry {
     long seen = 0;
     bool is_due = false;  // whether the next call is captured
     bool operands_first = false;  // whether pending operands are computed before
+    bool has_values = false;      // whether the programs of a region depend on the values of its constants
     std::shared_ptr<Program> program{};
     std::vector<Ref> named{};  // objects whose addresses are in the key
 };

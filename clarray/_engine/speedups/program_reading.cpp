@@ -1,6 +1,8 @@
 // Reading the programs that Python has planned, and the calls that it has captured.
 #include "program.hpp"
 
+#include <algorithm>
+
 namespace clarray {
 
 namespace {
@@ -16,6 +18,7 @@ bool read_source(char letter, PyObject* value, ArgSource& source) {
     source.kind = ArgSource::Kind(letter);
     switch (source.kind) {
         case ArgSource::INPUT:
+        case ArgSource::VALUE:
         case ArgSource::TEMPORARY: source.number = PyLong_AsSize_t(value); break;
         case ArgSource::INPUT_OFFSET:
             source.number = PyLong_AsSize_t(PyTuple_GET_ITEM(value, 0));
@@ -363,12 +366,26 @@ std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Ca
     return made;
 }
 
-std::shared_ptr<Program> read_evaluation(PyObject* capture, PyObject* root, const CallSignature& call) {
+std::shared_ptr<Program> read_evaluation(PyObject* capture, const Wanted& wanted, const CallSignature& call) {
     auto made = std::make_shared<Program>();
-    made->made.resize(1);
-    if (!read_leaf(capture, root, made->made[0]) || !read_steps(capture, call.device, *made)) return nullptr;
+    for (const auto& [place, of] : wanted) {
+        if (!of || node.memory.of(of.get()) == Py_None) continue;
+        made->made.emplace_back();
+        if (!read_leaf(capture, of.get(), made->made.back())) return nullptr;
+        made->made.back().pending = place;
+    }
+    if (made->made.empty() || !read_steps(capture, call.device, *made)) return nullptr;
+    for (const Step& step : made->steps) made->until_frequent = made->until_frequent || step.until_frequent;
     find_lives(*made);
     return made;
+}
+
+bool takes_constants(const Program& program, size_t count) {
+    std::vector<bool> taken(count);
+    for (const Step& step : program.steps)
+        for (const ArgSource& from : step.args)
+            if (from.kind == ArgSource::VALUE) taken[from.number] = true;
+    return std::find(taken.begin(), taken.end(), false) == taken.end();
 }
 
 }  // namespace clarray

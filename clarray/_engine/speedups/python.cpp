@@ -16,6 +16,7 @@ PyTypeObject* reduction_type = nullptr;
 PyTypeObject* transform_type = nullptr;
 PyTypeObject* array_type = nullptr;
 bool elements_at_hand = false;
+long long weight_limit = 0;
 size_t own_threads = 0;
 
 namespace {

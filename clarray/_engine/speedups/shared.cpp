@@ -89,6 +89,23 @@ bool has_transform(const Nodes& order) {
 
 }  // namespace
 
+bool is_private(PyObject* root) {
+    Nodes order;
+    NodeSet inside;
+    if (!visit(root, order, inside)) return false;
+    for (const Ref& each : order) {
+        if (is_pass(each.get())) return false;
+        if (each.get() == root) continue;
+        Py_ssize_t uses = 1;  // by `order`
+        for (const Ref& user : order) {
+            PyObject* args = node.args.of(user.get());
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) uses += PyTuple_GET_ITEM(args, i) == each.get();
+        }
+        if (Py_REFCNT(each.get()) != uses) return false;
+    }
+    return true;
+}
+
 Outcome compute_shared(PyObject* root, long long little) {
     Nodes order;
     NodeSet inside;

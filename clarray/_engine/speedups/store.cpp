@@ -133,9 +133,8 @@ Outcome store_apart(PyObject* leaf, const Place& target, PyObject* value) {
 }  // namespace
 
 bool is_read_by(PyObject* in, PyObject* value) {
-    PyObject* inputs = node.inputs.of(value);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
-        if (node.memory.of(PyTuple_GET_ITEM(inputs, i)) == in) return true;
+    for (PyObject* input : Inputs(value))
+        if (node.memory.of(input) == in) return true;
     return false;
 }
 

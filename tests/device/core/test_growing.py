@@ -23,7 +23,7 @@ from clarray._numpy.reduction import reduce_calls
 pytestmark = pytest.mark.skipif(speedups.native is None, reason="the compiled core is not there, or not wanted")
 
 FLOAT = np.dtype(np.float32)
-FIELDS = ("op", "shape", "dtype", "size", "cost", "flags", "sig", "memory")
+FIELDS = ("op", "shape", "dtype", "size", "flags", "sig", "memory")
 
 
 def leaf(*shape: int, dtype: Any = np.float32) -> Node:

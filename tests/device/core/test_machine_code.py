@@ -164,7 +164,7 @@ SCRIPT = """
 import os, sys, clarray, numpy as np
 from clarray._engine.launch.host_tier import setting
 setting.on = False
-x = clarray.arange(1 << 17, dtype=np.float64)
+x = clarray.arange(1 << 17, dtype=np.float64).evaluate()
 for _ in range(5):
     y = (x * 2 + 1).evaluate()
 """
@@ -306,7 +306,8 @@ device = current_device()
 y = (x * 2 + 1).evaluate()
 print(device.capabilities.calls_code, device.pending, device.called, float(y[5]))
 """
-    assert in_process(body, CLARRAY_DIRECT="0") == "False True False 11.0"
+    larger = "x = clarray.arange(1 << 23, dtype=np.float64).evaluate()\n"  # it takes longer than the look at `pending`
+    assert in_process(larger + body, CLARRAY_DIRECT="0") == "False True False 11.0"
     assert in_process(body) == "True True True 11.0"
 
 

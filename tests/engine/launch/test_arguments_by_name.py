@@ -32,6 +32,7 @@ from clarray._engine.algorithms.sort.launch_words import sort_by_reference
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
 from clarray._engine.algorithms.unique.launch_range_table import range_table
 from clarray._engine.expr import build
+from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import Node, constant, leaf
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.fused.compact.launch import compact
@@ -380,7 +381,7 @@ def arguments_of(program: Any, root: Node, memory: Any, temporaries: Sequence[An
     args: list[Any] = []
     for letter, value in zip(step.letters, step.args, strict=True):
         if letter == steps.OPERANDS:
-            args += Operands(root.inputs).arguments(value)
+            args += Operands(inputs_of(root)).arguments(value)
         elif letter == steps.LOOPS:
             args += value[0]
         else:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clarray._engine.expr.node import Node, constant, index, leaf
-from clarray._engine.launch.operands import Operands, stride_arguments
+from clarray._engine.launch.operands import Operands, collect_operands, stride_arguments
 
 F4, I8, C8 = map(np.dtype, ("f4", "i8", "c8"))
 
@@ -26,13 +26,12 @@ TWO, COMPLEX = constant(2.0, F4), constant(1 + 2j, C8)
 
 
 def test_each_input_counts_once() -> None:
-    operands = Operands([ROWS, TWO, ROWS, PLACES, TWO])
-    assert operands.pattern == (0, 1, 0, 2, 1)
+    operands = collect_operands(ROWS, TWO, ROWS, PLACES, TWO)
     assert operands.nodes == [ROWS, TWO, PLACES]
     assert operands.non_constants == [ROWS, PLACES]
     assert operands.nbytes == 4 * 32
-    assert Operands([ROWS]).pattern == (0,)
-    assert Operands([]).pattern == ()
+    assert collect_operands(ROWS, TWO).signature != collect_operands(ROWS, ROWS).signature
+    assert collect_operands().nodes == []
 
 
 def test_constants_have_neither_strides_nor_steps() -> None:

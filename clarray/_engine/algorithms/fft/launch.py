@@ -33,7 +33,8 @@ from clarray._engine.algorithms.fft.plan import (
 )
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.evaluate import evaluate, materialize_shared
-from clarray._engine.expr.build import COST_LIMIT, reduction
+from clarray._engine.expr.build import reduction
+from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.transform_epilogue import TransformEpilogue
@@ -150,7 +151,7 @@ def transform(value: Node, axis: int, n: int, kind: str, *, inverse: bool, scale
             last, operand = _launch_convolution(cache, core, source, lines, order)
         op = _last_pass(last, axis, np.dtype(wide.char.lower()) if last.core.store in (REAL, PAIRS) else wide)
         result = reduction(op, (operand,), (*value.shape[:axis], core.extent, *value.shape[axis + 1 :]))
-        return evaluate(result) if value.flags & EAGER or result.cost > COST_LIMIT else result
+        return evaluate(result) if value.flags & EAGER or is_costly(result) else result
 
 
 @lru_cache(maxsize=4096)

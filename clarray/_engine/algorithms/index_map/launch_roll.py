@@ -24,7 +24,8 @@ import numpy as np
 from clarray._engine.algorithms.index_map.launch import index_map_launch
 from clarray._engine.algorithms.index_map.plan import WRAP, Axis
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.build import COST_LIMIT, reduction, replace_with_copy
+from clarray._engine.expr.build import reduction, replace_with_copy
+from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import Node, replanned, view_leaf
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.transform_epilogue import TransformEpilogue
@@ -56,7 +57,7 @@ def roll(source: Node, shifts: Sequence[int]) -> Node | None:
     if not _is_small_growth(source.shape, [abs(shift) for shift in nearest]):
         return None
     result = reduction(_operation("roll", nearest, source.dtype), (source,), source.shape)
-    return evaluate(result) if result.cost > COST_LIMIT else result
+    return evaluate(result) if is_costly(result) else result
 
 
 def _is_small_growth(shape: Shape, margins: Sequence[int]) -> bool:

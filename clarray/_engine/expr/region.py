@@ -1,0 +1,346 @@
+"""Regions: the pending expressions below some nodes, divided into passes over memory.
+
+A pass is one launch, or those of one reduction. It reads memory, computes in registers, and stores its outputs::
+
+    t = x * y                       one pass: reads x and y, stores u and v; t stays in registers
+    u = t + 1; v = t - 1
+
+A region is cut where a value must be memory before it can be read: at reductions and transforms, and where it is
+broadcast. Other cuts follow from costs: a value that several passes need is stored if it costs less to store and load
+than to compute again, and a pass with too many operations or operands is cut where the fewest values are alive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from sys import getrefcount
+from typing import Any
+
+from clarray._engine.expr.build import NonConsumingRef, live_readers
+from clarray._engine.expr.graph import constant_key
+from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape
+from clarray._engine.ops.monoids import Reduction
+from clarray._engine.ops.transforms import Transform
+from clarray._engine.ops.ufuncs import Loop
+
+__all__ = ["LEAST_WEIGHT", "MOST_WEIGHT", "Pass", "held_nodes", "pending_below", "plan_passes", "with_siblings"]
+
+MOST_WEIGHT = 512  # of one pass: a compiler needs a second for more
+LEAST_WEIGHT = 32  # of one pass, for a compiler that cannot do more
+MOST_OPERANDS = 96  # inputs and outputs of one pass: each takes up to 40 of the 4,096 bytes of arguments NVIDIA has
+MOST_SIBLINGS = 15
+_LOAD = 2  # the weight of reading an operand, where an addition weighs 1
+_CALL = 16  # the weight of a function such as exp
+_STORED = 8  # a value that weighs more is stored rather than computed again
+_HEAVIEST = 64  # weights are not told apart from here on
+_FUNCTION = r"\w\("
+_CHEAP_NAMES = """
+absolute fabs maximum minimum fmax fmin clip sqrt square floor ceil trunc rint sign signbit copysign isnan isinf
+isfinite conjugate logical_and logical_or logical_xor logical_not positive negative
+"""
+_CHEAP = frozenset(_CHEAP_NAMES.split())  # ufuncs of a few instructions, though their C text is a call
+
+Pass = tuple[Node, ...]
+
+
+def pending_below(*roots: Node) -> list[Node]:
+    """Return the pending nodes of a graph, operands before their users, without the operands of transforms."""
+    order: list[Node] = []
+    done: set[int] = set()
+    for root in roots:
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) in done or node.memory is not None or not node.args:
+                stack.pop()
+                continue
+            args = () if isinstance(node.op, Transform) else node.args
+            waiting = [arg for arg in args if arg.memory is None and arg.args and id(arg) not in done]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            stack.pop()
+            done.add(id(node))
+            order.append(node)
+    return order
+
+
+def is_pass(node: Node) -> bool:
+    """Return whether a node is a reduction or a transform, which is a pass of its own."""
+    return isinstance(node.op, Reduction | Transform)
+
+
+def with_siblings(root: Node) -> Pass:
+    """Return a node, and other results of its shape that share much of its work and have arrays of their own.
+
+    Such are the several results of one function. No pending node reads them, so something else keeps them alive.
+    """
+    order = pending_below(root)
+    if root.flags & MASKED or is_pass(root) or len(order) < 2:
+        return (root,)
+    inside = set(order)
+    found: dict[Node, None] = {}
+    for node in order[:-1]:
+        if not is_pass(node) and len(node.readers) > 1:
+            for user in live_readers(node.readers):
+                if user not in inside and user.shape == root.shape and _is_wanted(user):
+                    found[user] = None
+    passes = {node for node in order if is_pass(node)}
+    siblings: list[Node] = []
+    for user in found:
+        own = pending_below(user)
+        shared = sum(node in inside for node in own)
+        if (shared >= 16 or 2 * shared >= len(own)) and passes.issuperset(node for node in own if is_pass(node)):
+            siblings.append(user)
+    return (root, *siblings[:MOST_SIBLINGS])
+
+
+def _is_wanted(node: Node) -> bool:
+    """Return whether a pending elementwise node has no pending readers."""
+    if not isinstance(node.op, Loop) or node.flags & MASKED:
+        return False
+    return all((reader := r()) is None or reader.memory is not None for r in list(node.readers))
+
+
+def plan_passes(
+    roots: Sequence[Node],
+    fused: Node | None = None,
+    most_weight: int = MOST_WEIGHT,
+    *,
+    store_roots: bool = True,
+    held: Set[Node] = frozenset(),
+) -> list[Pass]:
+    """Divide the region below `roots` into passes, in the order in which they run.
+
+    Parameters
+    ----------
+    roots : sequence of Node
+        Pending nodes. Several have one shape.
+    fused : Node, optional
+        A reduction or a transform whose pass can compute the single root, too.
+    most_weight : int
+        Of the operations of one pass, where an addition weighs 1.
+    store_roots : bool
+        Whether the last passes store the roots. If not, another kernel computes them while it reads the region.
+    held : set of Node, optional
+        The nodes that something outside the region keeps alive, as `held_nodes` finds them.
+
+    Returns
+    -------
+    list of tuple of Node
+        The outputs of each pass: several elementwise nodes of one shape, or one node of another kind.
+    """
+    order = pending_below(*roots)
+    if fused in held and fused not in roots and _is_stored_apart(fused):
+        fused = None
+    return _Planner(order, roots, fused, most_weight).passes(held, store_roots)
+
+
+def _is_stored_apart(node: Node | None) -> bool:
+    """Return whether a pass that something keeps alive is stored: its value is small, or others have read it."""
+    if node is None:
+        return False
+    return isinstance(node.op, Reduction) or any(
+        (reader := r()) is None or reader.memory is not None for r in list(node.readers)
+    )
+
+
+class _Planner:
+    """Decides which nodes of a region become memory, and which of them one pass stores."""
+
+    def __init__(self, order: list[Node], roots: Sequence[Node], fused: Node | None, most_weight: int) -> None:
+        self._order = order
+        self._roots = roots
+        self._most_weight = most_weight
+        self._inside = set(order)
+        self._stored: set[Node] = {node for node in order if is_pass(node) and node is not fused}
+        self._weights: dict[Node, int] = {}
+        self._fused = fused
+
+    def passes(self, held: Set[Node], store_roots: bool) -> list[Pass]:
+        """Return the outputs of each pass. `held` are the nodes that something outside the region keeps alive."""
+        if store_roots:
+            self._stored.update(self._roots)
+        self._store_held(held)
+        self._store_broadcast()
+        self._store_repeated()
+        if not store_roots and not self._is_small(self._computed_by(self._roots), self._roots):
+            self._stored.update(self._roots)
+        return [part for outputs in self._groups() for part in self._cut(outputs)]
+
+    def _weigh(self) -> None:
+        """Find the weight of computing each node from memory and from what is stored."""
+        weights = self._weights
+        for node in self._order:
+            weight = _operation_weight(node)
+            for arg in node.args:
+                if arg in self._stored or arg.memory is not None:
+                    weight += _LOAD if arg.size > 1 else 0
+                else:
+                    weight += weights.get(arg, 0)
+            weights[node] = min(weight, _HEAVIEST)
+
+    def _store_held(self, held: Set[Node]) -> None:
+        """Store heavy values that something else keeps alive, if that takes no pass of its own or others read them."""
+        self._weigh()
+        in_registers: set[Node] = set()
+        for outputs in self._groups():
+            if not is_pass(outputs[0]) and self._fused is None:
+                in_registers.update(self._computed_by(outputs))
+        for node in self._order:
+            if node in held and node not in self._stored and node is not self._fused and self._weights[node] > _STORED:
+                has_others = any(self._is_outside(reader) for reader in list(node.readers))
+                if has_others or (node in in_registers and self._weights[node] >= _CALL):
+                    self._stored.add(node)
+
+    def _is_outside(self, reader: Any) -> bool:
+        user = reader()
+        return (user is None or user not in self._inside) and type(reader) is not NonConsumingRef
+
+    def _store_broadcast(self) -> None:
+        """Store heavy values that are read by several elements each."""
+        for node in self._order:
+            for arg in node.args:
+                if (
+                    arg in self._inside
+                    and 1 < 4 * arg.size <= node.size
+                    and not is_pass(node)
+                    and self._weights[arg] >= _CALL
+                ):
+                    self._stored.add(arg)
+
+    def _store_repeated(self) -> None:
+        """Store heavy values that several passes would compute."""
+        for _ in range(4):
+            counts: dict[Node, int] = {}
+            for outputs in self._groups():
+                for node in self._computed_by(outputs):
+                    counts[node] = counts.get(node, 0) + 1
+            self._weigh()
+            before = len(self._stored)
+            covered: set[Node] = set()
+            for node in reversed(self._order):
+                if node in self._stored or node is self._fused or node in covered:
+                    continue
+                if counts.get(node, 0) > 1 and self._weights[node] > _STORED:
+                    self._stored.add(node)
+                    covered.update(self._computed_by((node,)))
+            if len(self._stored) == before:
+                return
+
+    def _computed_by(self, outputs: Iterable[Node]) -> list[Node]:
+        """Return the nodes that a pass computes in registers, operands first; its outputs among them."""
+        order: list[Node] = []
+        done: set[Node] = set()
+        roots = set(outputs)
+        for root in outputs:
+            stack = [root]
+            while stack:
+                node = stack[-1]
+                if node in done or node not in self._inside or (node in self._stored and node not in roots):
+                    stack.pop()
+                    continue
+                waiting = [
+                    arg
+                    for arg in node.args
+                    if arg in self._inside and arg not in done and (arg not in self._stored or arg in roots)
+                ]
+                if waiting:
+                    stack.extend(reversed(waiting))
+                    continue
+                stack.pop()
+                done.add(node)
+                order.append(node)
+        return order
+
+    def _groups(self) -> list[Pass]:
+        """Return the outputs of each pass: stored elementwise nodes of one shape that need the same passes before."""
+        levels: dict[Node, int] = {}
+        groups: dict[tuple[int, int, int, Shape], list[Node]] = {}
+        found: list[tuple[tuple[int, int, int, Any], Pass]] = []
+        for number, node in enumerate(self._order):
+            level = 0
+            for arg in node.args:
+                if arg in levels:
+                    after = arg in self._stored and (is_pass(arg) or arg.shape != node.shape)
+                    level = max(level, levels[arg] + after)
+            levels[node] = level
+            if node not in self._stored:
+                continue
+            if is_pass(node) or node.op is COMPRESS or (node is self._roots[0] and self._fused is not None):
+                found.append(((level, 1, number, ()), (node,)))
+            else:
+                groups.setdefault((level, 0, node.size, node.shape), []).append(node)
+        found += [(key, tuple(nodes)) for key, nodes in groups.items()]
+        found.sort(key=lambda each: each[0][:3])
+        return [outputs for _, outputs in found]
+
+    def _cut(self, outputs: Pass) -> list[Pass]:
+        """Cut a pass that is too large where the fewest values are alive. Return the outputs of its parts."""
+        parts: list[Pass] = []
+        shape = outputs[-1].shape
+        while True:
+            nodes = self._computed_by(outputs)
+            last_use = {arg: number for number, node in enumerate(nodes) for arg in node.args}
+            end = self._end_of_part(nodes, outputs, last_use)
+            if end == len(nodes):
+                return [*parts, outputs]
+            alive = [node for node in nodes[:end] if node in outputs or last_use[node] >= end]
+            self._stored.update(alive)
+            parts += [(node,) for node in alive if node.shape != shape]
+            parts += [together] if (together := tuple([node for node in alive if node.shape == shape])) else []
+            outputs = tuple([node for node in outputs if node not in alive])
+
+    def _operands(self, nodes: list[Node]) -> dict[Node, Any]:
+        """Return what some nodes read from outside their pass, with a key that is the same for equal constants."""
+        read = {arg for node in nodes for arg in node.args if arg not in self._inside or arg in self._stored}
+        return {arg: constant_key(arg) if arg.op is CONST else arg for arg in read}
+
+    def _is_small(self, nodes: list[Node], outputs: Sequence[Node]) -> bool:
+        """Return whether one kernel may have these operations and outputs."""
+        count = len(set(self._operands(nodes).values())) + len(outputs)
+        return sum(map(_operation_weight, nodes)) <= self._most_weight and count <= MOST_OPERANDS
+
+    def _end_of_part(self, nodes: list[Node], outputs: Pass, last_use: dict[Node, int]) -> int:
+        """Return how many of a pass's nodes, in order, its next part computes: all of them if these are few."""
+        if self._is_small(nodes, outputs):
+            return len(nodes)
+        operands = self._operands(nodes)
+        alive: set[Node] = set()
+        read: set[Any] = set()
+        counts: list[int] = []  # of values alive after each node
+        weight = 0
+        for number, node in enumerate(nodes):
+            read.update(operands[arg] for arg in node.args if arg in operands)
+            alive.difference_update([arg for arg in node.args if last_use[arg] == number and arg not in outputs])
+            alive.add(node)
+            counts.append(len(alive))
+            weight += _operation_weight(node)
+            if weight > self._most_weight or len(read) + len(alive) > MOST_OPERANDS:
+                break
+        half = len(counts) // 2
+        fewest = min(counts[half:-1], default=0)
+        return max([number for number in range(half, len(counts) - 1) if counts[number] == fewest], default=half) + 1
+
+
+def _operation_weight(node: Node) -> int:
+    """Return the weight of one operation, where an addition weighs 1."""
+    op = node.op
+    if not isinstance(op, Loop) or op.ufunc.__name__ in _CHEAP or not isinstance(op.form.text, str):
+        return 1
+    return _CALL if re.search(_FUNCTION, op.form.text) else 1
+
+
+def held_nodes(nodes: list[Node]) -> list[Node]:
+    """Return the nodes that something else than the operands of these nodes keeps alive, such as an array.
+
+    References are counted: those of the operands, one of the list, and one of the call that counts. There must be no
+    others to the nodes.
+    """
+    counts = dict.fromkeys(map(id, nodes), 2)
+    for k in range(len(nodes)):
+        for number in map(id, nodes[k].args):
+            if number in counts:
+                counts[number] += 1
+    return [nodes[k] for k in range(len(nodes)) if getrefcount(nodes[k]) > counts[id(nodes[k])]]

@@ -1,0 +1,60 @@
+// The region below a pending node: the graph that is evaluated with it, as in clarray._engine.expr.region.
+#pragma once
+#include "captured.hpp"
+
+namespace clarray {
+
+// Numbers of objects, by their addresses or other nonzero words.
+class Numbers {
+public:
+    static constexpr uint32_t NONE = ~uint32_t(0);
+    uint32_t find(uint64_t word) const;
+    uint32_t find(PyObject* of) const { return find(reinterpret_cast<uint64_t>(of)); }
+    // The place for the number of a word that has none yet, or of one that has.
+    uint32_t& operator[](uint64_t word);
+    uint32_t& operator[](PyObject* of) { return (*this)[reinterpret_cast<uint64_t>(of)]; }
+
+private:
+    struct Slot {
+        uint64_t word = 0;
+        uint32_t number = NONE;
+    };
+    static constexpr size_t FEW = 32;
+    size_t place_of(uint64_t word) const;
+    void enlarge();
+    Slot few_[FEW];            // in use until `many_` is
+    std::vector<Slot> many_;
+    size_t used_ = 0;
+};
+
+class Region {
+public:
+    // Describe the region of a node; false if no program is for such, perhaps with an error.
+    bool describe(PyObject* root);
+
+    CallSignature call;                // its key holds the graph, the layouts, and who else keeps or reads what
+    std::string values;                // of the constants, for programs that depend on them
+    size_t structure = 0;              // a number of the graph without its layouts
+    std::vector<Ref> order;            // the pending nodes, operands before what reads them
+    std::vector<size_t> wanted;        // which of them may become leaves: the roots, and what something else keeps alive
+    std::vector<Ref> constants;
+
+private:
+    bool walk(PyObject* root);
+    bool add_operation(PyObject* pending);
+    bool add_operand(PyObject* input);
+    bool add_constant(PyObject* constant);
+    bool add_siblings(PyObject* root);
+    bool is_sibling(PyObject* user, PyObject* root) const;
+    void add_held();
+    template <typename Number>
+    void append(Number number);
+
+    Numbers numbers_;                  // of all nodes: PENDING is added to the places in `order`
+    Numbers values_;                   // of constants by their bits
+    std::vector<PyObject*> roots_;
+    std::vector<uint32_t> uses_;       // how often the region itself refers to a pending node
+    uint32_t inputs_ = 0;
+};
+
+}  // namespace clarray

@@ -1,0 +1,7 @@
+"""The weight of pending expressions: what they cost while they are not evaluated.
+
+A node weighs 1. Memory that a node keeps alive weighs as much as its share of `WEIGHT_OF_ALL`.
+"""
+
+WEIGHT_LIMIT = 1 << 12  # a heavier graph is evaluated rather than grown
+WEIGHT_OF_ALL = 2 * WEIGHT_LIMIT  # all of a device's memory: pending expressions keep at most half of it alive

@@ -1,0 +1,264 @@
+"""Many statements as one pass: the same bits as one by one, few launches, and no more memory than is needed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.expr import region
+from clarray._engine.launch.host_tier import kernels_only
+from clarray._engine.speedups import native
+
+from .region_programs import have_same_bits, random_program, run
+
+by_core = pytest.mark.skipif(native is None, reason="only the core has programs")
+PROGRAMS = int(os.environ.get("CLARRAY_REGION_PROGRAMS", "12"))
+FIRST = int(os.environ.get("CLARRAY_REGION_SEED", "0"))
+
+
+@pytest.fixture(autouse=True)
+def by_kernels() -> Iterator[None]:
+    with kernels_only():
+        yield
+
+
+@pytest.fixture
+def statements() -> Iterator[None]:
+    """Evaluate each statement by itself."""
+    clarray.config.evaluation = "statements"
+    yield
+    clarray.config.evaluation = "regions"
+
+
+def launches(work: Callable[[], Any]) -> int:
+    """Return the number of launches of the second run, when all kernels are there."""
+    work()
+    clarray.synchronize()
+    with clarray.profile() as p:
+        result = work()
+        clarray.synchronize()
+    del result
+    return p.launches
+
+
+def arrays(count: int, size: int = 1000) -> list[Any]:
+    values = np.random.default_rng(0)
+    return [clarray.array(values.uniform(0.5, 2, size)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS))
+def test_the_bits_of_statements(seed: int) -> None:
+    program = random_program(seed, 20, 60 if seed % 4 else 300)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        clarray.config.evaluation = "statements"
+        try:
+            expected = run(clarray, program)
+        finally:
+            clarray.config.evaluation = "regions"
+        for _ in range(3):  # planned, captured, and run by the program
+            found = run(clarray, program)
+            assert len(found) == len(expected)
+            assert [k for k, both in enumerate(zip(found, expected, strict=True)) if not have_same_bits(*both)] == []
+
+
+def two_results(x: Any, y: Any) -> tuple[Any, Any]:
+    t = np.exp(x) * y
+    return t + 1, t - x
+
+
+def many_statements(x: Any, y: Any) -> Any:
+    for _ in range(60):
+        x, y = x * 0.5 + y * 0.25, y - x * 0.125
+    return x
+
+
+def carried(*state: Any) -> tuple[Any, ...]:
+    for _ in range(12):
+        state = tuple(a * 0.5 + b for a, b in zip(state, state[1:] + state[:1], strict=True))
+    return state
+
+
+COUNTS: dict[str, tuple[Callable[..., Any], int, int]] = {  # a function, its inputs, and its launches
+    "two results": (two_results, 2, 1),
+    "several statements": (many_statements, 2, 1),
+    "ten carried arrays": (carried, 10, 1),
+    "a value and its mean": (lambda x: (x - x.mean()) / x.std(), 1, 6),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_number_of_launches(name: str) -> None:
+    function, inputs, most = COUNTS[name]
+    operands = arrays(inputs)
+
+    def work() -> None:
+        results = function(*operands)
+        for each in results if isinstance(results, tuple) else (results,):
+            np.asarray(each)
+
+    assert launches(work) <= most
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_results_of_functions(name: str, statements: None) -> None:
+    function, inputs, _ = COUNTS[name]
+    operands = arrays(inputs)
+    expected = function(*operands)
+    clarray.config.evaluation = "regions"
+    for _ in range(3):
+        found = function(*operands)
+        pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+        assert all(have_same_bits(np.asarray(a), np.asarray(b)) for a, b in pairs)
+
+
+@by_core
+def test_constants_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number that changes from turn to turn takes neither another kernel nor another plan."""
+    x, y = arrays(2)
+
+    def step(number: float) -> Any:
+        t = x * number + y
+        return np.asarray((t * t - x) / (t + number) + many_statements(t, x))
+
+    for number in (0.25, 0.75, 1.25):
+        step(number)
+    planned: list[Any] = []
+    plan = region.plan_passes
+    monkeypatch.setattr("clarray._engine.evaluate.plan_passes", lambda *a, **k: planned.append(a) or plan(*a, **k))
+    found = [step(number) for number in (0.3, 0.6, 2.5)]
+    assert planned == []
+    clarray.config.evaluation = "statements"
+    try:
+        expected = [step(number) for number in (0.3, 0.6, 2.5)]
+    finally:
+        clarray.config.evaluation = "regions"
+    assert all(map(have_same_bits, found, expected))
+
+
+def test_equal_constants_may_become_different() -> None:
+    x, y = arrays(2)
+
+    def step(a: float, b: float) -> Any:
+        t = x * a + y * b
+        return np.asarray(many_statements(t * a, t * b))
+
+    for a, b in [(0.5, 0.5), (0.5, 0.5), (0.5, 0.5), (0.5, 0.75), (0.75, 0.5), (-0.0, 0.0), (0.0, -0.0)] * 2:
+        found = step(a, b)
+        clarray.config.evaluation = "statements"
+        try:
+            assert have_same_bits(found, step(a, b))
+        finally:
+            clarray.config.evaluation = "regions"
+
+
+def test_a_dropped_name_is_never_memory() -> None:
+    (x,) = arrays(1, 1 << 18)
+    nbytes = x.nbytes
+
+    def function() -> Any:
+        t = np.exp(x)
+        u = t * x
+        v = u - t
+        return many_statements(v, u)
+
+    np.asarray(function())
+    clarray.synchronize()
+    gc.collect()
+    with clarray.profile() as p:
+        result = function()
+        np.asarray(result)
+    assert p.allocated_bytes <= 2 * nbytes
+
+
+def test_a_heavy_value_that_is_kept_is_computed_once() -> None:
+    x, y = arrays(2)
+
+    def work() -> None:
+        t = np.exp(np.sin(x)) * y
+        u = (t + x) * (t - x)
+        np.asarray(u)
+        np.asarray(t)
+
+    assert launches(work) == 1
+
+
+def test_large_regions_are_cut() -> None:
+    x, y = arrays(2)
+
+    def work() -> Any:
+        a, b = x, y
+        for _ in range(region.MOST_WEIGHT // 3):
+            a, b = a * 0.5 + b, b - a * 0.25
+        return np.asarray(a)
+
+    assert 1 < launches(work) <= 3
+    clarray.config.evaluation = "statements"
+    try:
+        expected = work()
+    finally:
+        clarray.config.evaluation = "regions"
+    assert have_same_bits(work(), expected)
+
+
+def test_many_operands_are_cut() -> None:
+    operands = arrays(2 * region.MOST_OPERANDS)
+
+    def work() -> Any:
+        total = operands[0]
+        for each in operands[1:]:
+            total = total * 0.5 + each
+        return np.asarray(total)
+
+    assert launches(work) <= 4
+    expected = np.asarray(operands[0])
+    for each in operands[1:]:
+        expected = expected * 0.5 + np.asarray(each)
+    assert have_same_bits(work(), expected)
+
+
+@by_core
+def test_many_layouts_are_not_planned_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    (x,) = arrays(1)
+    planned: list[Any] = []
+    plan = region.plan_passes
+    monkeypatch.setattr("clarray._engine.evaluate.plan_passes", lambda *a, **k: planned.append(a) or plan(*a, **k))
+    for size in range(100, 160):
+        part = x[:size]
+        t = part * 2
+        u, v = t + 1, t - 1
+        np.asarray(u), np.asarray(v)
+    assert len(planned) < 60
+
+
+def test_writes_come_in_their_order() -> None:
+    x, y = arrays(2)
+    before = np.asarray(x).copy()
+    t = x * 2 + y
+    u = t * t
+    x[:] = 0
+    v = t + x
+    assert have_same_bits(np.asarray(u), (before * 2 + np.asarray(y)) ** 2)
+    assert have_same_bits(np.asarray(v), before * 2 + np.asarray(y))
+
+
+def test_the_setting() -> None:
+    (x,) = arrays(1)
+    assert clarray.config.evaluation == "regions"
+    with pytest.raises(ValueError, match="evaluation must be one of"):
+        clarray.config.evaluation = "lines"
+    clarray.config.evaluation = "statements"
+    try:
+        t = x * 2 + 1
+        assert t._node.memory is not None
+        assert np.sqrt(t)._node.memory is not None
+    finally:
+        clarray.config.evaluation = "regions"
+    assert (x * 2)._node.memory is None
