@@ -143,15 +143,13 @@ def _boxes(root: Node, written: set[int]) -> list[Box]:
     """Return the expression for a picture, its result first."""
     numbers: dict[int, int] = {}
     nodes: list[Node] = []
-
-    def visit(node: Node) -> None:
+    stack = [root]
+    while stack:  # no recursive closure: it would keep the nodes alive until the garbage collector runs
+        node = stack.pop()
         if id(node) not in numbers:
             numbers[id(node)] = len(nodes)
             nodes.append(node)
-            for arg in node.args:
-                visit(arg)
-
-    visit(root)
+            stack.extend(reversed(node.args))
     return [
         Box(_title(node), _dtype_and_shape(node), _kind(node, written), tuple(numbers[id(arg)] for arg in node.args))
         for node in nodes
