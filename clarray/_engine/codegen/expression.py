@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.graph import constant_key
+from clarray._engine.expr.graph import constant_key, postorder
 from clarray._engine.expr.layout import COUNT
 from clarray._engine.expr.node import CONST, Node, NodeEvaluated
 from clarray._engine.fast_dataclass import dataclass
@@ -139,8 +139,8 @@ class Function:
         self._names: dict[int, str] = {}
         self._variables: dict[tuple, str] = {}
         params = [f"const {compute_type(d, 1 if s else dialect.width)} {n}" for n, d, s in types]
-        done: set[Node] = set()
-        results = [self._emit_below(root, done) for root in roots]
+        self._emit_below(roots)
+        results = [self._emit(root) for root in roots]
         outs = [compute_type(root.dtype, dialect.width) for root in roots]
         if len(roots) == 1:
             self.lines.append(f"return {results[0]};")
@@ -152,23 +152,15 @@ class Function:
         body = "\n".join(f"  {line}" for line in self.lines)
         self.text = f"INLINE {returned} {name}({', '.join(params)}) {{\n{body}\n}}\n"
 
-    def _emit_below(self, root: Node, done: set[Node]) -> str:
-        """Emit what `root` reads, then `root`, and return the name of its variable. Deep graphs need no recursion."""
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in done or not node.args or id(node) in self._slots:
-                stack.pop()
-                continue
-            waiting = [a for a in node.args if a.args and a not in done and id(a) not in self._slots]
-            if waiting:
-                stack.extend(reversed(waiting))
-                continue
-            stack.pop()
-            done.add(node)
-            if node.op is not cast_loop(node.dtype):  # a conversion is emitted where it is used
+    def _emit_below(self, roots: Sequence[Node]) -> None:
+        """Emit what `roots` read, and the roots. Conversions are emitted where they are used."""
+
+        def operands(node: Node) -> list[Node]:
+            return [arg for arg in node.args if arg.args and id(arg) not in self._slots]
+
+        for node in postorder([root for root in roots if root.args and id(root) not in self._slots], operands):
+            if node.op is not cast_loop(node.dtype):
                 self._emit(node)
-        return self._emit(root)
 
     def _emit(self, node: Node) -> str:
         """Emit `node`, and return the name of its variable."""

@@ -30,6 +30,7 @@ from clarray._engine.expr.node import (
     Shape,
     graph_lock,
     intern_structure,
+    pending_readers,
 )
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.special import cast_loop
@@ -155,14 +156,10 @@ def prune(readers: list, count_dead: bool = False) -> None:
     """Drop readers that are dead or evaluated; with `count_dead`, one dead reader stays in their place."""
     with graph_lock:
         count = len(readers)  # others may append meanwhile
-        pending = _pending(readers[:count])
+        pending = pending_readers(readers[:count])
         if count_dead and len(pending) < count:
             pending.append(_DEAD_READER)
         readers[:count] = pending
-
-
-def _pending(readers: list) -> list:
-    return [r for r in readers if (node := r()) is not None and node.memory is None]
 
 
 class NonConsumingRef(ref):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from clarray._engine.expr.node import COMPRESS, CONST, LARGE, HostScalar, Node, 
 
 _COMPRESS, _PASS = -1, -2  # the first item of an operation's key, where an elementwise one has its code
 
-__all__ = ["Graph", "graph_of", "inputs_of", "signature_of"]
+__all__ = ["Graph", "constant_key", "graph_of", "inputs_of", "postorder", "signature_of"]
 
 
 class Graph(NamedTuple):
@@ -37,6 +38,33 @@ class Graph(NamedTuple):
     def signature(self) -> int:
         """The number of the graph's structure: graphs of equal structure have equal numbers."""
         return intern_structure(tuple(self.key))
+
+
+def postorder(roots: Iterable[Node], operands: Callable[[Node], Iterable[Node]]) -> list[Node]:
+    """Return what is below some nodes, and the nodes: each once, after its operands. Deep graphs need no recursion.
+
+    Parameters
+    ----------
+    operands : callable
+        Returns the operands of a node that the walk goes through.
+    """
+    order: list[Node] = []
+    done: set[Node] = set()
+    for root in roots:
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if node in done:
+                stack.pop()
+                continue
+            waiting = [operand for operand in operands(node) if operand not in done]
+            if waiting:
+                stack.extend(reversed(waiting))
+                continue
+            stack.pop()
+            done.add(node)
+            order.append(node)
+    return order
 
 
 def graph_of(*roots: Node) -> Graph:

@@ -1,4 +1,4 @@
-"""How much pending expressions may grow before they are evaluated."""
+"""The growth of pending expressions, and the limit from which on they are evaluated."""
 
 from __future__ import annotations
 

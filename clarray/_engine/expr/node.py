@@ -199,6 +199,17 @@ class Node:
         del args, inputs
 
 
+def is_spent(reader: Any) -> bool:
+    """Return whether a reader is dead or has been computed."""
+    node = reader()
+    return node is None or node.memory is not None
+
+
+def pending_readers(readers: list) -> list:
+    """Return the readers that are pending nodes."""
+    return [reader for reader in readers if not is_spent(reader)]
+
+
 class Blank(Node):
     """A node whose attributes are not set yet: operators set them in place, in half the time of a constructor call."""
 

@@ -18,8 +18,8 @@ from sys import getrefcount
 from typing import Any
 
 from clarray._engine.expr.build import NonConsumingRef, live_readers
-from clarray._engine.expr.graph import constant_key
-from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape
+from clarray._engine.expr.graph import constant_key, postorder
+from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape, is_spent
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
@@ -46,24 +46,15 @@ Pass = tuple[Node, ...]
 
 def pending_below(*roots: Node) -> list[Node]:
     """Return the pending nodes of a graph, operands before their users, without the operands of transforms."""
-    order: list[Node] = []
-    done: set[int] = set()
-    for root in roots:
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if id(node) in done or node.memory is not None or not node.args:
-                stack.pop()
-                continue
-            args = () if isinstance(node.op, Transform) else node.args
-            waiting = [arg for arg in args if arg.memory is None and arg.args and id(arg) not in done]
-            if waiting:
-                stack.extend(reversed(waiting))
-                continue
-            stack.pop()
-            done.add(id(node))
-            order.append(node)
-    return order
+    return postorder([root for root in roots if _is_pending(root)], _pending_operands)
+
+
+def _is_pending(node: Node) -> bool:
+    return node.memory is None and bool(node.args)
+
+
+def _pending_operands(node: Node) -> list[Node]:
+    return [] if isinstance(node.op, Transform) else [arg for arg in node.args if _is_pending(arg)]
 
 
 def is_pass(node: Node) -> bool:
@@ -84,7 +75,7 @@ def with_siblings(root: Node) -> Pass:
     for node in order[:-1]:
         if not is_pass(node) and len(node.readers) > 1:
             for user in live_readers(node.readers):
-                if user not in inside and user.shape == root.shape and _is_wanted(user):
+                if user not in inside and user.shape == root.shape and _may_be_sibling(user):
                     found[user] = None
     passes = {node for node in order if is_pass(node)}
     siblings: list[Node] = []
@@ -96,11 +87,11 @@ def with_siblings(root: Node) -> Pass:
     return (root, *siblings[:MOST_SIBLINGS])
 
 
-def _is_wanted(node: Node) -> bool:
-    """Return whether a pending elementwise node has no pending readers."""
+def _may_be_sibling(node: Node) -> bool:
+    """Return whether a pending node is elementwise, and no other pending node reads it."""
     if not isinstance(node.op, Loop) or node.flags & MASKED:
         return False
-    return all((reader := r()) is None or reader.memory is not None for r in list(node.readers))
+    return all(map(is_spent, list(node.readers)))
 
 
 def plan_passes(
@@ -141,9 +132,7 @@ def _is_stored_apart(node: Node | None) -> bool:
     """Return whether a pass that something keeps alive is stored: its value is small, or others have read it."""
     if node is None:
         return False
-    return isinstance(node.op, Reduction) or any(
-        (reader := r()) is None or reader.memory is not None for r in list(node.readers)
-    )
+    return isinstance(node.op, Reduction) or any(map(is_spent, list(node.readers)))
 
 
 class _Planner:
@@ -204,7 +193,7 @@ class _Planner:
             for arg in node.args:
                 if (
                     arg in self._inside
-                    and 1 < 4 * arg.size <= node.size
+                    and 0 < 4 * arg.size <= node.size
                     and not is_pass(node)
                     and self._weights[arg] >= _CALL
                 ):
@@ -231,34 +220,18 @@ class _Planner:
 
     def _computed_by(self, outputs: Iterable[Node]) -> list[Node]:
         """Return the nodes that a pass computes in registers, operands first; its outputs among them."""
-        order: list[Node] = []
-        done: set[Node] = set()
         roots = set(outputs)
-        for root in outputs:
-            stack = [root]
-            while stack:
-                node = stack[-1]
-                if node in done or node not in self._inside or (node in self._stored and node not in roots):
-                    stack.pop()
-                    continue
-                waiting = [
-                    arg
-                    for arg in node.args
-                    if arg in self._inside and arg not in done and (arg not in self._stored or arg in roots)
-                ]
-                if waiting:
-                    stack.extend(reversed(waiting))
-                    continue
-                stack.pop()
-                done.add(node)
-                order.append(node)
-        return order
+
+        def operands(node: Node) -> list[Node]:
+            return [arg for arg in node.args if arg in self._inside and (arg not in self._stored or arg in roots)]
+
+        return postorder([root for root in outputs if root in self._inside], operands)
 
     def _groups(self) -> list[Pass]:
         """Return the outputs of each pass: stored elementwise nodes of one shape that need the same passes before."""
         levels: dict[Node, int] = {}
         groups: dict[tuple[int, int, int, Shape], list[Node]] = {}
-        found: list[tuple[tuple[int, int, int, Any], Pass]] = []
+        passes: list[tuple[tuple[int, int, int, Any], Pass]] = []
         for number, node in enumerate(self._order):
             level = 0
             for arg in node.args:
@@ -269,12 +242,12 @@ class _Planner:
             if node not in self._stored:
                 continue
             if is_pass(node) or node.op is COMPRESS or (node is self._roots[0] and self._fused is not None):
-                found.append(((level, 1, number, ()), (node,)))
+                passes.append(((level, 1, number, ()), (node,)))
             else:
                 groups.setdefault((level, 0, node.size, node.shape), []).append(node)
-        found += [(key, tuple(nodes)) for key, nodes in groups.items()]
-        found.sort(key=lambda each: each[0][:3])
-        return [outputs for _, outputs in found]
+        passes += [(key, tuple(nodes)) for key, nodes in groups.items()]
+        passes.sort(key=lambda each: each[0][:3])
+        return [outputs for _, outputs in passes]
 
     def _cut(self, outputs: Pass) -> list[Pass]:
         """Cut a pass that is too large where the fewest values are alive. Return the outputs of its parts."""

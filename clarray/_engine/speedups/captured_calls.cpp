@@ -212,13 +212,11 @@ std::shared_ptr<Program> program_of(const CallSignature& call) {
     return entry ? entry->program : nullptr;
 }
 
-// Count a call; whether it is to be captured.
-bool count_call(CallSignature& call) {
-    Entry* entry = new_entry(call.device, call.key);
+// Count a call of an entry; whether it is to be captured.
+bool count_call(Entry* entry, CallSignature& call) {
     if (!entry) return true;  // Python makes the table
     if (!entry->seen) entry->named = std::move(call.named);
-    const bool is_due = entry->is_due;
-    entry->is_due = false;
+    const bool is_due = std::exchange(entry->is_due, false);
     return is_time(++entry->seen) || is_due;
 }
 
@@ -246,9 +244,8 @@ Ref captured_call(const CallSignature& call, PyObject* function, PyObject* posit
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
 }
 
-// Drop a program, and have the next such call captured.
-void drop_stale(const CallSignature& call, const Program& program) {
-    Entry* const entry = entry_of(call.device, call.key);
+// Drop the program of an entry, and have the next such call captured.
+void drop_stale(Entry* entry, const Program& program) {
     if (!entry || entry->program.get() != &program) return;
     entry->is_due = true;
     entry->program = nullptr;
@@ -259,7 +256,7 @@ Outcome run_for(Program& program, const CallSignature& call, Temporaries& tempor
     const Running replaying;
     Frame frame{call.device, &call.memories};
     const Outcome done = run(program, frame, Refused::BY_PYTHON);
-    if (program.is_stale) drop_stale(call, program);
+    if (program.is_stale) drop_stale(entry_of(call.device, call.key), program);
     else if (done == Outcome::FALLBACK) ++program.missed;
     if (done != Outcome::DONE) return done;
     for (const ResultSpec& made : program.made)
@@ -293,7 +290,7 @@ Outcome call_again(const CallSignature& call, Ref& result) {
 
 Ref call_python(CallSignature& call, const CapturableCall& of) {
     const bool is_plain = call.is_whole && can_launch(call.device) && !call.needs_operands && !call.has_other_facts();
-    const bool is_due = is_plain && !is_running && count_call(call);
+    const bool is_due = is_plain && !is_running && count_call(new_entry(call.device, call.key), call);
     call.values.clear();  // Python counts who holds a pending value
     if (!is_due) return of.by_python();
     Ref positional, named;
@@ -348,14 +345,8 @@ Outcome run_region(Region& region) {
         PyErr_Clear();  // Python computes less at a time
         done = Outcome::FALLBACK;
     }
-    if (program->is_stale) {
-        if (Entry* stale = region_entry(region); stale && stale->program == program) {
-            stale->is_due = true;
-            stale->program = nullptr;
-        }
-    } else if (done == Outcome::FALLBACK) {
-        ++program->missed;
-    }
+    if (program->is_stale) drop_stale(region_entry(region), *program);
+    else if (done == Outcome::FALLBACK) ++program->missed;
     if (done != Outcome::DONE) return done;
     for (const ResultSpec& made : program->made) {
         if (!take_temporary(*program, frame, made.number)) return Outcome::FAILED;
@@ -369,10 +360,7 @@ Outcome run_region(Region& region) {
 bool count_region(Region& region) {
     Entry* entry = new_entry(region.call.device, region.call.key);
     if (entry && entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
-    if (!entry) return true;  // Python makes the table
-    if (!entry->seen) entry->named = std::move(region.call.named);
-    const bool is_due = std::exchange(entry->is_due, false);
-    return is_time(++entry->seen) || is_due;
+    return count_call(entry, region.call);
 }
 
 // Keep the program of a region, which depends on the values of its constants unless launches take all of them.
@@ -400,10 +388,6 @@ Outcome capture_region(PyObject* root, Region& region) {
     if (auto made = read_evaluation(capture, wanted, region.call)) keep_region(region, std::move(made));
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
 }
-
-}  // namespace
-
-namespace {
 
 // Whether a region of a structure has had so many layouts that planning the next one is in vain. Each program that runs
 // counts for one of them.

@@ -270,41 +270,50 @@ void finish_key(PyObject* root, const Place& target, long long itemsize, Operand
     for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(operands.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
 }
 
-Inputs::Inputs(PyObject* root) : small_(Ref::share(node.inputs.of(root))) {
-    if (as_long(node.flags.of(root)) & LARGE) {
-        std::unordered_set<PyObject*> seen{root};
-        std::vector<PyObject*> level{root};
-        while (!level.empty()) {
-            PyObject* args = node.args.of(level.back());
-            level.pop_back();
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-                PyObject* arg = PyTuple_GET_ITEM(args, i);
-                if (!seen.insert(arg).second) continue;
-                (PyTuple_GET_SIZE(node.args.of(arg)) ? level : walked_).push_back(arg);
-            }
-        }
-        first_ = walked_.data();
-        count_ = Py_ssize_t(walked_.size());
-    } else {
-        first_ = PySequence_Fast_ITEMS(small_.get());
-        count_ = PyTuple_GET_SIZE(small_.get());
-    }
-}
+namespace {
 
-// The device of the first memory on the way down; the walk ends there.
-PyObject* device_below(PyObject* root) {
+// Walk down from a node to each input once, until `take` returns false.
+template <typename Take>
+void each_input_below(PyObject* root, const Take& take) {
     std::unordered_set<PyObject*> seen{root};
     std::vector<PyObject*> level{root};
     while (!level.empty()) {
         PyObject* args = node.args.of(level.back());
         level.pop_back();
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-            PyObject *arg = PyTuple_GET_ITEM(args, i), *in = node.memory.of(arg);
-            if (in != Py_None) return memory.device.of(in);
-            if (PyTuple_GET_SIZE(node.args.of(arg)) && seen.insert(arg).second) level.push_back(arg);
+            PyObject* arg = PyTuple_GET_ITEM(args, i);
+            if (!seen.insert(arg).second) continue;
+            if (PyTuple_GET_SIZE(node.args.of(arg))) level.push_back(arg);
+            else if (!take(arg)) return;
         }
     }
-    return nullptr;
+}
+
+// The device of the first memory on the way down.
+PyObject* device_below(PyObject* root) {
+    PyObject* on = nullptr;
+    each_input_below(root, [&on](PyObject* input) {
+        PyObject* in = node.memory.of(input);
+        if (in != Py_None) on = memory.device.of(in);
+        return !on;
+    });
+    return on;
+}
+
+}  // namespace
+
+Inputs::Inputs(PyObject* root) : small_(Ref::share(node.inputs.of(root))) {
+    if (as_long(node.flags.of(root)) & LARGE) {
+        each_input_below(root, [this](PyObject* input) {
+            walked_.push_back(input);
+            return true;
+        });
+        first_ = walked_.data();
+        count_ = Py_ssize_t(walked_.size());
+    } else {
+        first_ = PySequence_Fast_ITEMS(small_.get());
+        count_ = PyTuple_GET_SIZE(small_.get());
+    }
 }
 
 PyObject* device_of(PyObject* root) {

@@ -375,7 +375,6 @@ std::shared_ptr<Program> read_evaluation(PyObject* capture, const Wanted& wanted
         made->made.back().pending = place;
     }
     if (made->made.empty() || !read_steps(capture, call.device, *made)) return nullptr;
-    for (const Step& step : made->steps) made->until_frequent = made->until_frequent || step.until_frequent;
     find_lives(*made);
     return made;
 }

@@ -6,7 +6,7 @@ import gc
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,14 @@ def by_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def statements() -> Iterator[None]:
+@contextmanager
+def by_statements() -> Iterator[None]:
     """Evaluate each statement by itself."""
     clarray.config.evaluation = "statements"
-    yield
-    clarray.config.evaluation = "regions"
+    try:
+        yield
+    finally:
+        clarray.config.evaluation = "regions"
 
 
 def launches(work: Callable[[], Any]) -> int:
@@ -61,11 +63,8 @@ def test_the_bits_of_statements(seed: int) -> None:
     program = random_program(seed, 20, 60 if seed % 4 else 300)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        clarray.config.evaluation = "statements"
-        try:
+        with by_statements():
             expected = run(clarray, program)
-        finally:
-            clarray.config.evaluation = "regions"
         for _ in range(3):  # planned, captured, and run by the program
             found = run(clarray, program)
             assert len(found) == len(expected)
@@ -111,11 +110,11 @@ def test_the_number_of_launches(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_the_results_of_functions(name: str, statements: None) -> None:
+def test_the_results_of_functions(name: str) -> None:
     function, inputs, _ = COUNTS[name]
     operands = arrays(inputs)
-    expected = function(*operands)
-    clarray.config.evaluation = "regions"
+    with by_statements():
+        expected = function(*operands)
     for _ in range(3):
         found = function(*operands)
         pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
@@ -138,11 +137,8 @@ def test_constants_are_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarray._engine.evaluate.plan_passes", lambda *a, **k: planned.append(a) or plan(*a, **k))
     found = [step(number) for number in (0.3, 0.6, 2.5)]
     assert planned == []
-    clarray.config.evaluation = "statements"
-    try:
+    with by_statements():
         expected = [step(number) for number in (0.3, 0.6, 2.5)]
-    finally:
-        clarray.config.evaluation = "regions"
     assert all(map(have_same_bits, found, expected))
 
 
@@ -155,11 +151,8 @@ def test_equal_constants_may_become_different() -> None:
 
     for a, b in [(0.5, 0.5), (0.5, 0.5), (0.5, 0.5), (0.5, 0.75), (0.75, 0.5), (-0.0, 0.0), (0.0, -0.0)] * 2:
         found = step(a, b)
-        clarray.config.evaluation = "statements"
-        try:
+        with by_statements():
             assert have_same_bits(found, step(a, b))
-        finally:
-            clarray.config.evaluation = "regions"
 
 
 def test_a_dropped_name_is_never_memory() -> None:
@@ -203,11 +196,8 @@ def test_large_regions_are_cut() -> None:
         return np.asarray(a)
 
     assert 1 < launches(work) <= 3
-    clarray.config.evaluation = "statements"
-    try:
+    with by_statements():
         expected = work()
-    finally:
-        clarray.config.evaluation = "regions"
     assert have_same_bits(work(), expected)
 
 
@@ -257,11 +247,8 @@ def test_the_setting() -> None:
     assert clarray.config.evaluation == "regions"
     with pytest.raises(ValueError, match="evaluation must be one of"):
         clarray.config.evaluation = "lines"
-    clarray.config.evaluation = "statements"
-    try:
+    with by_statements():
         t = x * 2 + 1
         assert t._node.memory is not None
         assert np.sqrt(t)._node.memory is not None
-    finally:
-        clarray.config.evaluation = "regions"
     assert (x * 2)._node.memory is None
