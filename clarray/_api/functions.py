@@ -13,6 +13,7 @@ from clarray._core.operands import first_device_array, on_device
 from clarray._core.own_frames import hide_own_frames
 from clarray._core.public_names import publish_class
 from clarray._engine.ops.ufuncs import supported_ufuncs
+from clarray._engine.speedups import accelerated
 from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
 
@@ -54,6 +55,7 @@ class UFunc:
             hide_own_frames(error)
             raise
 
+    @accelerated
     def __call__(self, *args: Any, **kwargs: Any) -> DeviceArray:
         try:
             if not kwargs and args and NUMBERS.issuperset(map(type, args)):

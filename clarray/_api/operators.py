@@ -213,12 +213,12 @@ def _rounded_to_dtype(value: Any, dtype: np.dtype) -> Any:
     return None
 
 
-def _native_operator(ufunc: np.ufunc, operator: Operator, find: Callable[..., Any], **kind: bool) -> Operator:
+def _native_operator(ufunc: np.ufunc, operator: Callable[..., Any], find: Callable[..., Any], **kind: bool) -> Callable[..., Any]:
     """Return the native implementation of an operator, which calls `find` for loops, or the operator without a core."""
     if native is None:
         return operator
     defaults = {"reflected": False, "integers_apart": False, "in_place": False, "folds": _SIGNS.get(ufunc, " ")}
-    native_operator: Operator = native.Operator(operator, find, **defaults | kind)
+    native_operator: Callable[..., Any] = native.Operator(operator, find, **defaults | kind)
     return native_operator
 
 
@@ -288,23 +288,30 @@ def binary(
 
 
 def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
-    """Make a unary operator."""
+    """Make a unary operator: it caches the loop by the operand's dtype."""
+    loops: dict[np.dtype, Loop] = {}
     fold = _UNARY_FOLDS.get(ufunc)
+
+    def find(array: DeviceArray, _: None = None) -> tuple[Loop, None]:
+        operand = array._node.dtype
+        in_dtypes, out_dtypes = resolve(ufunc, (operand,))
+        for dtype in (*in_dtypes, *out_dtypes):
+            device_dtype(dtype, array.device)
+        loop = loops[operand] = find_loop(ufunc, in_dtypes, out_dtypes)
+        return loop, None
 
     def operator(self: DeviceArray) -> Any:
         node = self._node
         if node.op is CONST and (value := _fold_constant(fold, node)) is not None:
             return wrap(value)
-        loop = ufunc_calls.unary_loops.get((ufunc, node.dtype))
-        if loop is None:
-            try:
-                return ufunc_calls.call(ufunc, (self,))
-            except Exception as error:
-                hide_own_frames(error)
-                raise
-        return ufunc_calls.evaluate_if_eager(build.nary(loop, (node,)))
+        try:
+            loop = loops.get(node.dtype) or find(self)[0]
+            return ufunc_calls.evaluate_if_eager(build.nary(loop, (node,)))
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
-    return operator
+    return _native_operator(ufunc, operator, find)
 
 
 _POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}

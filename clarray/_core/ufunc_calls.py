@@ -22,13 +22,12 @@ from clarray._engine.expr.result_layout import has_same_order, result_view
 from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
-from clarray._engine.ops.ufuncs import Loop, find_loop
+from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import Device, current_device, different_devices_error
 from clarray._engine.speedups import accelerated, captured
 from clarray._engine.writing import write as write_leaf
 
 _BOOL = np.dtype(bool)
-unary_loops: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # loops of earlier calls with one operand
 _COMPARISONS: dict[Any, tuple[bool, bool]] = {
     np.equal: (False, False),
     np.not_equal: (True, True),
@@ -142,9 +141,6 @@ def _compute(
     _check_power(ufunc, inputs, nodes, in_dtypes, where, device)
     # build all results before the first write, because an output may be an input, too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
-    first = nodes[0]
-    if ufunc.nin == ufunc.nout == 1 and dtype is None is signature and first is not None:
-        unary_loops[ufunc, first.dtype] = find_loop(ufunc, in_dtypes, out_dtypes)
     if not write:
         return _replace_pending(targets[0], results[0])
     delivered = [_deliver(n, t, where, device, order, nodes) for n, t in zip(results, targets, strict=True)]

@@ -11,7 +11,6 @@ from weakref import WeakValueDictionary
 
 from clarray._engine.codegen.arguments import Fields
 from clarray._engine.codegen.render import Source
-from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import HostScalar, Node
 from clarray._engine.launch.tuned_files import load_tuned
 from clarray._engine.ops.templates import keep_templates_in
@@ -292,11 +291,20 @@ def device_of(*nodes: Node) -> Device:
     """
     if len(nodes) == 1 and (memory := nodes[0].memory) is not None:  # most calls
         return memory.device
-    device = None
-    for node in inputs_of(*nodes):
+    device: Device | None = None
+    seen: set[Node] = set()
+    waiting = [*nodes]
+    while waiting:
+        node = waiting.pop()
         owner = node.memory or (node if isinstance(node, HostScalar) else None)
-        if owner is not None and owner.device is not device:
+        if owner is None:
+            if node not in seen:
+                seen.add(node)
+                waiting.extend(node.args)
+        elif owner.device is not device:
             if device is not None:
                 raise different_devices_error(device, owner.device)
             device = owner.device
+            if not Device.several:
+                break
     return device if device is not None else current_device()

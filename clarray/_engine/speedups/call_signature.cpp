@@ -168,8 +168,32 @@ bool CallSignature::add_root(PyObject* root) {
     return true;
 }
 
+// Add a pending operand from which the call only grows an expression: what the operand is made of matters to none.
+bool CallSignature::add_opaque(PyObject* pending) {
+    for (size_t number = 0; number < nodes_.size(); ++number) {
+        if (nodes_[number] != pending) continue;
+        key.push_back('r');
+        append(number);
+        return true;
+    }
+    PyObject *signature = leaf_signature(node.dtype.of(pending)), *on = device_of(pending);
+    if (!signature || !on || !is_at(on) || nodes_.size() == MOST_INPUTS) return false;
+    nodes_.push_back(pending);
+    has_opaque = true;
+    key.push_back('q');
+    append(as_long(signature));
+    append(as_long(node.flags.of(pending)));
+    add_axes(node.shape.of(pending));
+    return true;
+}
+
 bool CallSignature::add_operand(PyObject* operand) {
     if (node.memory.of(operand) != Py_None || !PyTuple_GET_SIZE(node.args.of(operand))) return add_input(operand);
+    if (!by_tree && !is_selection(operand)) {
+        const Dtype* dtype = dtype_of(node.dtype.of(operand));
+        if (!dtype) return false;
+        if (!is_integer(*dtype)) return add_opaque(operand);  // what is known of integers follows from their operands
+    }
     const long flags = as_long(node.flags.of(operand));
     if (flags & ~long(EAGER | SHARED | REDUCES)) return false;
     append(flags);

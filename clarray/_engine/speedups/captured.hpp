@@ -23,6 +23,8 @@ public:
     std::vector<PyObject*> arrays;   // in the order of the arguments; borrowed
     std::vector<Ref> values;         // their nodes: another thread may set an array another node
     std::vector<Ref> named;          // objects whose addresses are in the key
+    bool by_tree = true;             // whether the key holds the expressions of pending operands
+    bool has_opaque = false;         // whether there are pending operands of which it holds the dtype, the shape and the flags only
     bool grows = false;              // whether the call only grows expressions from its operands
     bool needs_operands = false;     // whether pending operands have to be evaluated before the call
     bool is_read(size_t number) const;  // whether a pending expression reads a memory
@@ -34,6 +36,7 @@ private:
     bool add_number(PyObject* value);
     bool add_scalar(PyObject* value);
     bool add_operand(PyObject* operand);
+    bool add_opaque(PyObject* pending);
     bool add_input(PyObject* input);
     bool add_shapes(PyObject* pending);
     bool is_at(PyObject* on);
@@ -59,6 +62,7 @@ struct CapturableCall {
     bool repeatable;  // whether a second call would change nothing, though the call writes
     bool grows;       // whether the call only grows expressions from its operands
     bool describe(CallSignature& call) const;  // false where no program is for such, perhaps with an error
+    bool add_arguments(CallSignature& call) const;
     Ref by_python() const { return Ref::steal(PyObject_Vectorcall(function, args, flags, names)); }
 };
 

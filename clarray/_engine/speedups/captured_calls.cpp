@@ -229,6 +229,12 @@ void evaluate_operands_next(const CallSignature& call) {
     if (Entry* entry = entry_of(call.device, call.key)) entry->operands_first = true;
 }
 
+// Have the keys of such calls hold the expressions of pending operands, if a program depends on them.
+void describe_trees_next(const CallSignature& call) {
+    Entry* entry = call.has_opaque ? entry_of(call.device, call.key) : nullptr;
+    if (entry) entry->by_tree = true;
+}
+
 // Have the next such call captured: an error or an interrupt has ended this one, or another call is captured now.
 void capture_next(const CallSignature& call) {
     if (Entry* entry = entry_of(call.device, call.key)) --entry->seen;
@@ -310,10 +316,12 @@ Ref call_python(CallSignature& call, const CapturableCall& of) {
     const bool same = is_described && of.describe(after) && after.key == before.key;
     if (PyErr_Occurred()) return {};
     if (!same) evaluate_operands_next(call);
+    else if (capture == Py_None) describe_trees_next(call);
     if (!same || capture == Py_None) return result;
     call.values = std::move(after.values);
     std::shared_ptr<Program> made = read_call(capture, result.get(), call, of.repeatable);
     if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};
+    if (!made) describe_trees_next(call);
     if (!made) return result;
     for (size_t number : made->written) {
         if (!is_read[number]) continue;

@@ -1,5 +1,5 @@
 // Captured functions: a call runs its program, or the Python function if there is none.
-#include "captured.hpp"
+#include "program.hpp"
 
 #include <algorithm>
 
@@ -133,6 +133,19 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 }  // namespace
 
 bool CapturableCall::describe(CallSignature& call) const {
+    const bool has_facts = call.has_facts;
+    call.by_tree = !grows;
+    const bool is_described = add_arguments(call);
+    if (!call.has_opaque) return is_described;
+    const Entry* entry = is_described ? entry_of(call.device, call.key) : nullptr;
+    if (is_described && !(entry && entry->by_tree)) return true;
+    if (PyErr_Occurred()) return false;
+    call = CallSignature();
+    call.has_facts = has_facts;
+    return add_arguments(call);
+}
+
+bool CapturableCall::add_arguments(CallSignature& call) const {
     call.grows = grows;
     call.key.push_back(CALL);
     call.add_pointer(native);

@@ -380,6 +380,8 @@ Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count,
     Operand all[MOST_GROWN];
     for (Py_ssize_t i = 0; i < count; ++i) all[i] = Operand(operands[i]);
     const long flags = is_pass_type(Py_TYPE(operation)) ? long(REDUCES) : 0;
+    if (Py_TYPE(operation) == loop_type) signature = structure_of_loop(operation, {all, count});
+    else if (Py_TYPE(operation) == reduction_type) signature = structure_of_reduction(operation, {all, count});
     return made_of(operation, {all, count}, {signature, dtype, Ref::share(shape), Ref::share(size), flags});
 }
 

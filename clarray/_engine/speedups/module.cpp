@@ -10,7 +10,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 37;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 38;  // with the Python modules: __init__.py beside this file has the same number
 
 // claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
 // modules; another copy, of an import that was repeated, goes without.
@@ -106,6 +106,14 @@ PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject
     return guarded([=] { return computed_number(args[0]); });
 }
 
+// Call the function that is known for an array, or for two operands of which the first or else the second is an array.
+PyObject* call_short(PyObject* known, PyObject* const* given) {
+    if (PyTuple_GET_SIZE(known) == 1) return hide_own_frames(PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), given[0]));
+    const bool reflected = Py_TYPE(given[0]) != array_type;
+    PyObject* operands[] = {given[reflected], given[!reflected]};
+    return hide_own_frames(PyObject_Vectorcall(PyTuple_GET_ITEM(known, reflected), operands, 2, nullptr));
+}
+
 // __array_ufunc__(array, ufunc, "__call__", a) or (..., a, b): what most calls of NumPy's ufuncs are.
 PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const Py_ssize_t count = PyVectorcall_NARGS(flags) - 3;
@@ -114,10 +122,26 @@ PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     PyObject* known = is_call && python.short_calls ? PyDict_GetItemWithError(python.short_calls, args[1]) : nullptr;
     if (!known || PyTuple_GET_SIZE(known) != count)
         return PyErr_Occurred() ? nullptr : hide_own_frames(call_reference(self, args, flags, names));
-    if (count == 1) return hide_own_frames(PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), args[3]));
-    const bool reflected = Py_TYPE(args[3]) != array_type;
-    PyObject* operands[] = {args[reflected ? 4 : 3], args[reflected ? 3 : 4]};
-    return hide_own_frames(PyObject_Vectorcall(PyTuple_GET_ITEM(known, reflected), operands, 2, nullptr));
+    return call_short(known, args + 3);
+}
+
+// The method __call__ of a ufunc of clarray, whose operands are arrays and Python numbers in most calls.
+PyObject* called_ufunc(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    static PyObject* const attribute = PyUnicode_InternFromString("ufunc");
+    const Py_ssize_t count = PyVectorcall_NARGS(flags) - 1;
+    bool has_array = false, is_plain = (count == 1 || count == 2) && !names && python.short_calls;
+    for (Py_ssize_t i = 1; is_plain && i <= count; ++i) {
+        const bool is_array = Py_TYPE(args[i]) == array_type;
+        has_array = has_array || is_array;
+        is_plain = is_array || PyFloat_CheckExact(args[i]) || PyLong_CheckExact(args[i]);
+    }
+    if (is_plain && has_array) {
+        Ref of = Ref::steal(PyObject_GetAttr(args[0], attribute));
+        PyObject* known = of ? PyDict_GetItemWithError(python.short_calls, of.get()) : nullptr;
+        if (PyErr_Occurred()) return nullptr;
+        if (known && PyTuple_GET_SIZE(known) == count) return call_short(known, args + 1);
+    }
+    return call_reference(self, args, flags, names);
 }
 
 // class_of(array)
@@ -204,6 +228,7 @@ constexpr struct {
     vectorcallfunc call;
 } NATIVE_FUNCTIONS[] = {
     {"__array_ufunc__", applied},
+    {"__call__", called_ufunc},
     {"__float__", as_float},
     {"binary", binary},
     {"class_of", classified},

@@ -13,7 +13,7 @@ namespace {
 
 // A pair of dtypes, the second perhaps the type of a Python number, and what it takes.
 struct Row {
-    PyObject *first, *second;  // compared by identity
+    PyObject *first, *second;  // compared by identity; no second one for a unary operator
     PyObject* loop;
     PyObject* number;   // the dtype of the second operand, where that is a Python number
     bool is_reference;  // this pair is for the Python operator
@@ -49,11 +49,11 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
     if (self->rows.size() >= MOST_ROWS) return nullptr;
     const Dtype* mine = dtype_of(first);
     if (!mine) return nullptr;
-    const bool number = PyType_Check(second);
-    Row row{first, second, nullptr, nullptr, self->integers_apart && is_of_integers(*mine, second, number)};
+    const bool number = second && PyType_Check(second);
+    Row row{first, second, nullptr, nullptr, second && self->integers_apart && is_of_integers(*mine, second, number)};
     if (PyErr_Occurred()) return nullptr;
     if (!row.is_reference) {
-        PyObject* arguments[] = {operand, strong ? strong : second};
+        PyObject* arguments[] = {operand, strong ? strong : second ? second : Py_None};
         Ref loop_and_dtype = Ref::steal(PyObject_Vectorcall(self->find, arguments, 2, nullptr));
         if (!loop_and_dtype) return nullptr;
         row.is_reference = loop_and_dtype.get() == Py_None || Py_TYPE(PyTuple_GET_ITEM(loop_and_dtype.get(), 0)) != loop_type;
@@ -63,7 +63,7 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
         }
     }
     Py_INCREF(first);
-    Py_INCREF(second);
+    Py_XINCREF(second);
     self->rows.push_back(row);
     return &self->rows.back();
 }
@@ -244,6 +244,21 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     return result ? Outcome::DONE : Outcome::FAILED;
 }
 
+// What a unary operator gives; FALLBACK where its reference has to say it.
+Outcome operate_alone(Operator* self, PyObject* mine, Ref& result) {
+    const Ref a = Ref::share(array.node.of(mine));
+    if (Py_TYPE(mine) != array_type || Py_TYPE(a.get()) == known_type || is_selection(a.get())) return Outcome::FALLBACK;
+    PyObject* dtype = node.dtype.of(a.get());
+    const Row* row = row_of(self, dtype, nullptr);
+    if (!row) row = new_row(self, mine, dtype, nullptr, nullptr);
+    if (!row || row->is_reference) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    const Ref loop = Ref::share(row->loop);
+    Ref made = grow_unary(loop.get(), a.get());
+    if (!made || !evaluate_if_costly(made.get())) return Outcome::FAILED;
+    result = new_array(array_type, made.get());
+    return result ? Outcome::DONE : Outcome::FAILED;
+}
+
 // ``x op= y`` reads, computes and stores under one hold of the device's lock.
 Outcome operate_held(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyObject* const lock = lock_of(array.node.of(mine));
@@ -256,7 +271,10 @@ PyObject* call(PyObject* callable, PyObject* const* arguments, size_t flags, PyO
     Operator* self = reinterpret_cast<Operator*>(callable);
     Outcome done = Outcome::FALLBACK;
     Ref result;
-    if (PyVectorcall_NARGS(flags) == 2 && !names && PyObject_TypeCheck(arguments[0], array_type) && has_node(arguments[0]))
+    const Py_ssize_t count = PyVectorcall_NARGS(flags);
+    const bool is_plain = (count == 1 || count == 2) && !names && PyObject_TypeCheck(arguments[0], array_type) && has_node(arguments[0]);
+    if (is_plain && count == 1) done = operate_alone(self, arguments[0], result);
+    else if (is_plain)
         done = (self->in_place ? operate_held : operate)(self, arguments[0], arguments[1], result);
     if (done == Outcome::FALLBACK) return PyObject_Vectorcall(self->native.reference, arguments, flags, names);
     return result.release();
@@ -277,7 +295,7 @@ void drop_operator(PyObject* object) {
     Py_CLEAR(self->find);
     for (Row& row : self->rows) {
         Py_DECREF(row.first);
-        Py_DECREF(row.second);
+        Py_XDECREF(row.second);
         Py_XDECREF(row.loop);
         Py_XDECREF(row.number);
     }

@@ -152,6 +152,7 @@ struct Entry {
     long seen = 0;
     bool is_due = false;  // whether the next call is captured
     bool operands_first = false;  // whether pending operands are computed before
+    bool by_tree = false;         // whether the programs of a call depend on the expressions of its pending operands
     bool has_values = false;      // whether the programs of a region depend on the values of its constants
     std::shared_ptr<Program> program{};
     std::vector<Ref> named{};  // objects whose addresses are in the key

@@ -317,6 +317,13 @@ bool read_written(PyObject* capture, Program& program) {
     return !PyErr_Occurred();
 }
 
+// Whether a program does not depend on what pending operands are made of: it grows loops and reductions from them.
+bool is_of_opaque(const Program& program) {
+    for (const ExprSpec& grown : program.grown)
+        if (grown.kind == 'x' || (grown.kind == 'p' && Py_TYPE(grown.operation.get()) == transform_type)) return false;
+    return program.steps.empty();
+}
+
 }  // namespace
 
 bool read_steps(PyObject* planned, PyObject* on, Program& program) {
@@ -355,6 +362,7 @@ void find_lives(Program& program) {
 std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const CallSignature& call, bool repeatable) {
     auto made = std::make_shared<Program>();
     if (!read_result(capture, result, call, *made) || !read_steps(capture, call.device, *made)) return nullptr;
+    if (call.has_opaque && !is_of_opaque(*made)) return nullptr;
     bool is_guarded = false;
     for (const Step& step : made->steps) {
         made->until_frequent = made->until_frequent || step.until_frequent;

@@ -17,7 +17,6 @@ from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._core.ufunc_keywords import check_keywords
 from clarray._core.writes import with_device_lock
-from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_view
@@ -99,15 +98,9 @@ def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
     return mark_0d_array(lazy_where(condition, x, y))
 
 
+@captured_growth(operands=3)
 def lazy_where(condition: Any, x: Any, y: Any) -> DeviceArray:
     """Return `where` of three operands, maybe pending. The result of scalars is a scalar."""
-    if type(condition) is type(x) is type(y) is DeviceArray:
-        mask, x_node, y_node = condition._node, x._node, y._node
-        if mask.dtype is _BOOL and x_node.dtype is y_node.dtype:
-            result = build.nary(select_loop(x_node.dtype), (mask, x_node, y_node))
-            if Device.several:
-                device_of(result)  # raises for operands on two devices
-            return ufunc_calls.evaluate_if_eager(result)
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
     mask = _operand_node(bool(condition) if weak_type(condition) else condition, _BOOL, device)

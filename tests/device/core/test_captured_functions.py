@@ -14,6 +14,7 @@ import pytest
 
 import clarray
 from clarray._core.host_fallback import without_host_fallback
+from clarray._engine.expr.build import TREE_LIMIT
 from clarray._engine.runtime import current_device
 from clarray._engine.speedups import _kinds, native
 
@@ -240,11 +241,23 @@ def operands(call: int) -> dict[str, Any]:
     return vectors | integers | others | {"A": A, "B": B, "S": A @ A.T + 4 * np.eye(5)}
 
 
-def uploaded(values: dict[str, Any], form: str) -> dict[str, Any]:
-    """Return device arrays: in memory, as pending expressions, or as views of every second element."""
+def pending(array: Any, call: int) -> Any:
+    """Return an expression with the values of an array. Each of four calls has another structure: 3 has many inputs."""
+    if call % 4 == 3:
+        for _ in range(TREE_LIMIT + 1):
+            array = clarray.maximum(array, array.copy("K"))
+    for _ in range(call % 4):
+        array = clarray.maximum(clarray.positive(array), array)
+    return clarray.positive(array)
+
+
+def uploaded(values: dict[str, Any], form: str, call: int) -> dict[str, Any]:
+    """Return device arrays: in memory, as pending expressions, of other structure each time, or as views."""
     arrays = {name: clarray.array(value) for name, value in values.items()}
     if form == "pending":
         arrays |= {name: np.negative(-arrays[name]) for name in "xyzwnijsvABS"}
+    if form == "expressions":
+        arrays |= {name: pending(arrays[name], call) for name in "xyzwnijsvABS"}
     if form == "view":
         arrays |= {name: clarray.repeat(arrays[name], 2, axis=-1)[..., ::2] for name in "xyzwnijmbsvABS"}
     return arrays | {"xp": clarray}
@@ -293,7 +306,7 @@ class PythonCalls:
         self.count += event == "call" and frame.f_code is self.code
 
 
-@pytest.mark.parametrize("form", ["memory", "pending", "view"])
+@pytest.mark.parametrize("form", ["memory", "pending", "expressions", "view"])
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_programs_give_numpys_results(name: str, form: str) -> None:
     if not current_device().capabilities.fp64:
@@ -302,13 +315,17 @@ def test_programs_give_numpys_results(name: str, form: str) -> None:
     results, programs = [], 0
     for call in range(CALLS):
         values = operands(call)
-        names = uploaded(values, form)
+        if form == "expressions" and call % 2:
+            values |= {name: np.asfortranarray(values[name]) for name in "AB"}
+        names = uploaded(values, form, call)
         with PythonCalls(name) as python_calls:
             ours = outcome(code, names)
         programs += not python_calls.count
         theirs = outcome(code, values | {"xp": np})
         assert not isinstance(theirs, type) or call in (NONFINITE, EMPTY)
         check(ours, theirs)
+        if form == "expressions" and isinstance(ours, clarray.ndarray):  # of an operand's order, too
+            assert ours.strides == outcome(code, uploaded(values, "memory", call)).strides
         results.append((ours, theirs))
     for ours, theirs in results:  # no later call has written to memory of an earlier result
         check(ours, theirs)
@@ -396,7 +413,7 @@ def test_writes_to_a_result_change_no_later_result(statement: str) -> None:
     values = operands(0)
     expected = eval(statement, values | {"xp": np})
     for _ in range(CALLS):
-        result = eval(statement, uploaded(values, "memory"))
+        result = eval(statement, uploaded(values, "memory", 0))
         check(result, expected)
         result[...] = 99
 
