@@ -213,7 +213,9 @@ def _rounded_to_dtype(value: Any, dtype: np.dtype) -> Any:
     return None
 
 
-def _native_operator(ufunc: np.ufunc, operator: Callable[..., Any], find: Callable[..., Any], **kind: bool) -> Callable[..., Any]:
+def _native_operator(
+    ufunc: np.ufunc, operator: Callable[..., Any], find: Callable[..., Any], **kind: bool
+) -> Callable[..., Any]:
     """Return the native implementation of an operator, which calls `find` for loops, or the operator without a core."""
     if native is None:
         return operator

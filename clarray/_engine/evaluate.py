@@ -34,6 +34,7 @@ from clarray._engine.expr.node import (
     memory_of,
     replanned,
 )
+from clarray._engine.expr.reduction_epilogue import Epilogue, find_epilogue
 from clarray._engine.expr.region import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
@@ -48,9 +49,8 @@ from clarray._engine.expr.transform_epilogue import TransformEpilogue, find_tran
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import Output, flat_launch, region_launch, strided_launch
-from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
-from clarray._engine.fused.reduce.source import Epilogue
+from clarray._engine.fused.reduce.together import reductions_together
 from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
@@ -111,8 +111,11 @@ def _evaluate_whole(node: Node, device: Device, most_weight: int = MOST_WEIGHT) 
         _evaluate_selection(node)
     elif node.op is CONST:
         _write_constant(node, device)
-    elif flags & (SHARED | LARGE) or (flags & REDUCES and not _reduces_alone(node)):
+    elif flags & (SHARED | LARGE | REDUCES):
         roots = region_roots(node)
+        if len(roots) == 1 and not flags & (SHARED | LARGE) and _reduces_alone(node):
+            _evaluate_pass(node)
+            return
         try:
             _evaluate_region(roots, most_weight)
         except MemoryError:
@@ -156,19 +159,24 @@ def prepare_pass(
     Parameters
     ----------
     outputs : sequence of Node
-        Several elementwise nodes of one shape, or one node. What they read is memory.
+        Several elementwise nodes of one shape, several reductions over the same axes, or one node. What they read is
+        memory.
     allocate : callable
         Allocates memory, from the number of bytes.
     """
     if len(outputs) == 1:
         out, launches = _prepare_alone(cache, outputs[0], None, allocate)
         return [out], launches
+    epilogues = [find_epilogue(node) for node in outputs]
     leaves = [
         leaf(allocate(node.size * node.dtype.itemsize), node.shape, result_strides(node), 0, node.dtype)
         for node in outputs
     ]
     if not outputs[0].size:
         return leaves, []
+    reductions = [each for each in epilogues if each is not None]
+    if reductions:
+        return leaves, reductions_together(cache, reductions, leaves)
     places = [Output(memory_of(out), 0, out.strides) for out in leaves]
     return leaves, [region_launch(cache, outputs, places)]
 
@@ -327,7 +335,7 @@ def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | HostLa
 
 def region_roots(node: Node) -> Pass:
     """Return the nodes that are computed when `node` is: the node, and siblings if it shares work with others."""
-    return with_siblings(node) if node.flags & (SHARED | LARGE) else (node,)
+    return with_siblings(node) if node.flags & (SHARED | LARGE | REDUCES) else (node,)
 
 
 def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options: Any) -> list[Pass]:
@@ -345,7 +353,7 @@ def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options:
     if "held" not in options:  # before anything else refers to the nodes
         options["held"] = set(held_nodes(pending_below(*roots)))
     fused: Node | None = None
-    if options.get("store_roots", True) and len(roots) == 1 and roots[0].flags & REDUCES:
+    if options.get("store_roots", True) and roots[0].flags & REDUCES:
         epilogue = find_epilogue(roots[0]) or find_transform_epilogue(roots[0])
         if isinstance(epilogue, TransformEpilogue):
             fused = epilogue.transformed

@@ -2,13 +2,13 @@
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 
 ## Several accumulators take values by the fast path, or else by the text `fallback`: `entering` has pairs of an accumulator
-## and its values.
-<%def name="enter(m, entering, fast, fallback)">
+## and its values. `suffix` ends the names of the algebra's functions and types.
+<%def name="enter(m, entering, fast, fallback, suffix='')">
 {
 % for n, (acc, values) in enumerate(entering):
-  acc_t t${n} = ${acc};
+  acc_t${suffix} t${n} = ${acc};
 % endfor
-  const ${m.check_type} check = ${f' {m.check_join} '.join(f'{fast}(&t{n}, {values})' for n, (_, values) in enumerate(entering))};
+  const ${m.check_type} check = ${f' {m.check_join} '.join(f'{fast}{suffix}(&t{n}, {values})' for n, (_, values) in enumerate(entering))};
   if (${m.passed('check')}) {
 % for n, (acc, _) in enumerate(entering):
     ${acc} = t${n};

@@ -58,11 +58,11 @@ ${blocks.run([f'acc{y}' for y in range(rows_per_item)], rows_per_item, row_opera
           ${access.load(s, s.base, 'at', f'_{y}')}
 % endfor
 % if not carried:
-          ${enter(f'acc{y}', f'_{y}', 0, m.position)}
+          ${enter(f'acc{y}', f'_{y}', 0)}
 % endif
 % endfor
 % if carried:
-${states.enter(m, [(f'acc{y}', entering(0, f'_{y}')) for y in range(rows_per_item)], 'fast', ' '.join(capture(enter, f'acc{y}', f'_{y}', 0, m.position) for y in range(rows_per_item)))}
+${states.enter(m, [(f'acc{y}', entering(0, f'_{y}')) for y in range(rows_per_item)], 'fast', ' '.join(enter(f'acc{y}', f'_{y}', 0) for y in range(rows_per_item)))}
 % endif
         }
       }

@@ -1,10 +1,9 @@
 ## Down the columns of a reduction: each work-item takes every so many rows, X of them at a time, with a strip of outputs in `acc`.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="states" file="/lib/accumulators.mako"/>
-<%def name="down(decode, place, enter, enter_partial, entering)">
+<%def name="down(decode, place, enter, enter_partial, entering, enters_in_blocks)">
 <%
   parts = V // d.width
-  block = m.block and (not masked or m.absorbs)
   def of_lanes(n):
       return f'lanes * {n}' if lanes == 0 else str(lanes * n)
 %>
@@ -25,19 +24,21 @@
         ${access.load(s, f'{s.base}_{x}', 'j', f'_{x}')}
 % endfor
 % endfor
-% if block:
-${states.enter(m, [(f'acc[v * {parts} + {w}]', ', '.join(entering(w, f'_{x}') for x in range(X))) for w in range(parts)], 'fast_block', capture(row_by_row, decode, enter, parts))}
+% for e in members:
+% if enters_in_blocks(e):
+${states.enter(e.m, [(f'acc{e.tag}[v * {parts} + {w}]', ', '.join(entering(w, f'_{x}', e) for x in range(X))) for w in range(parts)], 'fast_block', capture(row_by_row, e, decode, enter, parts), e.suffix)}
 % else:
 % for w in range(parts):
         {
-          acc_t a = acc[v * ${parts} + ${w}];
+          acc_t${e.suffix} a = acc${e.tag}[v * ${parts} + ${w}];
 % for x in range(X):
-          ${enter('a', f'_{x}', w, m.position)}
+          ${enter(e, 'a', f'_{x}', w)}
 % endfor
-          acc[v * ${parts} + ${w}] = a;
+          acc${e.tag}[v * ${parts} + ${w}] = a;
         }
 % endfor
 % endif
+% endfor
       }
 % if V > 1:
       if (rest > 0) {
@@ -47,7 +48,9 @@ ${states.enter(m, [(f'acc[v * {parts} + {w}]', ', '.join(entering(w, f'_{x}') fo
 % for s in operands:
           ${access.load_partial(s, f'{s.base}_{x}', 'j', 'rest')}
 % endfor
-          ${enter_partial(lambda w, c: f'acc[full * {parts} + {w}]', 'rest', 0)}
+% for e in members:
+          ${enter_partial(e, lambda w, c: f'acc{e.tag}[full * {parts} + {w}]', 'rest', 0)}
+% endfor
         }
 % endfor
       }
@@ -66,8 +69,10 @@ ${states.enter(m, [(f'acc[v * {parts} + {w}]', ', '.join(entering(w, f'_{x}') fo
 % for s in operands:
         ${access.load(s, s.base, 'j')}
 % endfor
+% for e in members:
 % for w in range(parts):
-        ${enter(f'acc[v * {parts} + {w}]', '', w, m.position)}
+        ${enter(e, f'acc{e.tag}[v * {parts} + {w}]', '', w)}
+% endfor
 % endfor
       }
 % if V > 1:
@@ -76,13 +81,15 @@ ${states.enter(m, [(f'acc[v * {parts} + {w}]', ', '.join(entering(w, f'_{x}') fo
 % for s in operands:
         ${access.load_partial(s, s.base, 'j', 'rest')}
 % endfor
-        ${enter_partial(lambda w, c: f'acc[full * {parts} + {w}]', 'rest', 0)}
+% for e in members:
+        ${enter_partial(e, lambda w, c: f'acc{e.tag}[full * {parts} + {w}]', 'rest', 0)}
+% endfor
       }
 % endif
     }
 </%def>
 ## The values of a vector of outputs enter row by row. They are loaded again, so that the fast path needs not keep them.
-<%def name="row_by_row(decode, enter, parts)">
+<%def name="row_by_row(e, decode, enter, parts)">
 <%
   def of_lanes(n):
       return f'lanes * {n}' if lanes == 0 else str(lanes * n)
@@ -99,7 +106,7 @@ for (${I} next = row, stop = row + ${of_lanes(X)}; next < stop; next += ${of_lan
   ${access.load(s, s.base, 'j')}
 % endfor
 % for w in range(parts):
-  ${enter(f'acc[v * {parts} + {w}]', '', w, m.position)}
+  ${enter(e, f'acc{e.tag}[v * {parts} + {w}]', '', w)}
 % endfor
 }
 </%def>

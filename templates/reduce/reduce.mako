@@ -41,29 +41,34 @@
   within = '<' if pairs else '<='
   overlap = columns and d.width > 1 and not pairs
   final = last or not partial  # this launch stores results
-  chains = X if d.width > 1 and not m.block and not columns else 1
-  # several values enter at once, those a mask leaves out as the identity
-  block = m.block and (not masked or m.absorbs)
-  # where a block is all the values of an iteration, one accumulator takes it: fewer registers and divisions
-  accumulators = 1 if block and m.block_size > X else parts
-  def acc_of(w, chain):
-      return f'acc{min(w, accumulators - 1)}_{chain}'
-  def joined(accs):
+  # `members` are the reductions of the pass; `m`, `value` and `masked` are the first one's, for what only a single one has
+  def chains_of(e):
+      return X if d.width > 1 and not e.m.block and not columns else 1
+  def enters_in_blocks(e):
+      """Whether several values enter at once, those that a mask leaves out as the identity."""
+      return e.m.block and (e.mask is None or e.m.absorbs)
+  def accumulators_of(e):
+      """Of a block of all values of an iteration, one accumulator: fewer registers and divisions."""
+      return 1 if enters_in_blocks(e) and e.m.block_size > X else parts
+  def acc_of(e, w, chain):
+      return f'acc{e.tag}{min(w, accumulators_of(e) - 1)}_{chain}'
+  def joined(e, accs):
       half = len(accs) // 2
-      return f'join({joined(accs[:half])}, {joined(accs[half:])})' if half else accs[0]
-  def entering(w, tag):
-      x = value.call(w, tag)
-      return m.where_set(mask.call(w, tag), x) if masked else x
+      return f'join{e.suffix}({joined(e, accs[:half])}, {joined(e, accs[half:])})' if half else accs[0]
+  def entering(w, tag, e=members[0]):
+      x = e.value.call(w, tag)
+      return e.m.where_set(e.mask.call(w, tag), x) if e.mask is not None else x
+  def enter_first(acc, tag, w):
+      return enter(members[0], acc, tag, w)
+  def enter_first_partial(acc, count, chain, inside=''):
+      return enter_partial(members[0], acc, count, chain, inside)
 %>
-<%def name="enter(acc, tag, w, position)" filter="trim">
-% if masked and m.indexed:
-${acc} = accumulate_if(${mask.call(w, tag)}, ${acc}, ${value.call(w, tag)}, ${position}${tag}_${w});
-% elif masked:
-${acc} = accumulate_if(${mask.call(w, tag)}, ${acc}, ${value.call(w, tag)});
-% elif m.indexed:
-${acc} = accumulate(${acc}, ${value.call(w, tag)}, ${position}${tag}_${w});
+<%def name="enter(e, acc, tag, w)" filter="trim">
+<% position = f', {e.m.position}{tag}_{w}' if e.m.indexed else '' %>
+% if e.mask is not None:
+${acc} = accumulate_if${e.suffix}(${e.mask.call(w, tag)}, ${acc}, ${e.value.call(w, tag)}${position});
 % else:
-${acc} = accumulate(${acc}, ${value.call(w, tag)});
+${acc} = accumulate${e.suffix}(${acc}, ${e.value.call(w, tag)}${position});
 % endif
 </%def>
 ## Whether a whole vector may be loaded: pairs read one element past their last, so the end is not theirs. Not said
@@ -72,25 +77,25 @@ ${acc} = accumulate(${acc}, ${value.call(w, tag)});
 ${j} + ${V} ${within} ${last}
 </%def>
 ## The values of an iteration along a row enter one after the other. They are loaded again, so that the fast path needs not keep them.
-<%def name="one_by_one()">
+<%def name="one_by_one(e)">
 for (${I} j = at + lane * ${V}, stop = j + ${of_lanes(V * X)}; j < stop; j += ${of_lanes(V)}) {
 % for s in operands:
   ${access.load(s, s.base, 'j')}
 % endfor
 % for w in range(parts):
-  ${enter(acc_of(w, 0), '', w, m.position)}
+  ${enter(e, acc_of(e, w, 0), '', w)}
 % endfor
 }
 </%def>
 ## Only the first `count` of V elements enter, or those of a mask.
-<%def name="enter_partial(acc, count, chain, inside='')">
+<%def name="enter_partial(e, acc, count, chain, inside='')">
 % for w in range(parts):
 {
 % if d.width == 1:
-  if (${w} < ${count}) { ${enter(acc(w, chain), '', w, m.position)} }
+  if (${w} < ${count}) { ${enter(e, acc(w, chain), '', w)} }
 % else:
-  const ${m.mask_type} inside = ${inside or m.lanes_below(count)}${f' & {mask.call(w)}' if masked else ''};
-  ${acc(w, chain)} = accumulate_if(inside, ${acc(w, chain)}, ${value.call(w)}${f', {m.position}_{w}' if m.indexed else ''});
+  const ${e.m.mask_type} inside = ${inside or e.m.lanes_below(count)}${f' & {e.mask.call(w)}' if e.mask is not None else ''};
+  ${acc(w, chain)} = accumulate_if${e.suffix}(inside, ${acc(w, chain)}, ${e.value.call(w)}${f', {e.m.position}_{w}' if e.m.indexed else ''});
 % endif
 }
 % endfor
@@ -119,22 +124,22 @@ ${v} * ${V}
 % endfor
 </%def>
 ## Combine `state` over the lanes of an output; lane 0 ends up with it.
-<%def name="tree(state)">
+<%def name="tree(e, state)">
 % if shared:
-% for n, dt in m.components:
-local_${n}[item] = ${state}.${n};
+% for n, dt in e.m.components:
+local${e.tag}_${n}[item] = ${state}.${n};
 % endfor
 barrier(CLK_LOCAL_MEM_FENCE);
 for (int half_ = ${of_lanes(1)} / 2; half_ > 0; half_ >>= 1) {
   if (lane < half_) {
     const int other = item + half_${' * side' if columns else ''};
-    state_t o;
-% for n, dt in m.components:
-    o.${n} = local_${n}[other];
+    state_t${e.suffix} o;
+% for n, dt in e.m.components:
+    o.${n} = local${e.tag}_${n}[other];
 % endfor
-    ${state} = combine(${state}, o);
-% for n, dt in m.components:
-    local_${n}[item] = ${state}.${n};
+    ${state} = combine${e.suffix}(${state}, o);
+% for n, dt in e.m.components:
+    local${e.tag}_${n}[item] = ${state}.${n};
 % endfor
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -142,21 +147,21 @@ for (int half_ = ${of_lanes(1)} / 2; half_ > 0; half_ >>= 1) {
 % endif
 </%def>
 ## The state of an output goes to memory, for whoever combines the parts.
-<%def name="keep(state, output)">
-% for n, dt in m.components:
-q_${n}[(long)part * outputs + ${output}] = ${state}.${n};
+<%def name="keep(e, state, output)">
+% for n, dt in e.m.components:
+q${e.tag}_${n}[(long)part * outputs + ${output}] = ${state}.${n};
 % endfor
 </%def>
 ## The parts of an output, this lane's share of them, in order. The last work-group alone comes here, as a whole:
 ## PoCL 3.0 mis-compiles the form in which the others pass the same barriers with nothing to combine.
-<%def name="gather_parts(state, output, wanted)">
-${state} = state_identity();
+<%def name="gather_parts(e, state, output, wanted)">
+${state} = state_identity${e.suffix}();
 for (${I} p = ${wanted} ? lane : parts; p < parts; p += ${of_lanes(1)}) {
-  state_t s;
-% for n, dt in m.components:
-  s.${n} = q_${n}[(long)p * outputs + ${output}];
+  state_t${e.suffix} s;
+% for n, dt in e.m.components:
+  s.${n} = q${e.tag}_${n}[(long)p * outputs + ${output}];
 % endfor
-  ${state} = combine(${state}, s);
+  ${state} = combine${e.suffix}(${state}, s);
 }
 </%def>
 ## Whether this work-group is the last of its block to have kept its states, as a ticket counter tells: it
@@ -172,16 +177,18 @@ if (get_local_id(0) == 0) {
 barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 ${policy.fence}
 </%def>
-<%def name="write(state, output, column='0')">
+<%def name="write(e, state, output, column='0')">
 % if partial and not last:
-${keep(state, output)}
+${keep(e, state, output)}
 % else:
 {
-  const ${out.lane} y_0 = ${epilogue.call(f'finish({state})')};
-  ${access.store_element(out, out.base, column, 'y_0')}
+  const ${e.out.lane} y_0 = ${e.epilogue.call(f'finish{e.suffix}({state})')};
+  ${access.store_element(e.out, out.base, column, 'y_0')}
 }
 % endif
 </%def>
+## The types and functions of a monoid.
+<%def name="algebra(m)">
 ${monoids.types(m)}
 ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
@@ -190,7 +197,7 @@ ${blocks.functions(m)}
 % endif
 % if final:
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
-% if wide_epilogue is not None:
+% if wide:
 ${getattr(monoids, m.algebra + '_finish')(m, m.wide_result)}
 % endif
 % endif
@@ -198,14 +205,20 @@ ${monoids.masked(m)}
 % if d.width > 1:
 ${states.lanes(m)}
 % endif
+</%def>
+% for e in members:
+${renamed(capture(algebra, e.m), e.suffix)}
+% endfor
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void reduce(${signature.declared}) {
   ${signature.opening}
-  ${access.prologue(all_operands, prepare)}
+  ${access.prologue(all_operands, prepare, other_outs)}
 % if shared:
   const int item = get_local_id(0);
-% for n, dt in m.components:
-  __local ${m.lane(dt)} local_${n}[${wg}];
+% for e in members:
+% for n, dt in e.m.components:
+  __local ${e.m.lane(dt)} local${e.tag}_${n}[${wg}];
+% endfor
 % endfor
 % endif
 % if last:
@@ -233,7 +246,7 @@ void reduce(${signature.declared}) {
     const ${I} part = 0, block = task;
 % endif
 % if rows_per_item > 1:
-${together.rows(enter, enter_partial, decode, write, entering)}
+${together.rows(enter_first, enter_first_partial, decode, lambda state, output: write(members[0], state, output), entering)}
 % elif not columns:
     const ${I} output = block * ${of_side(1)} + beside;
     const bool active = output < outputs;
@@ -260,9 +273,11 @@ ${together.rows(enter, enter_partial, decode, write, entering)}
       ${s.name}kept += ${s.base};
 % endfor
     }
-% for c in range(chains):
-% for w in range(accumulators):
-    acc_t acc${w}_${c} = acc_identity();
+% for e in members:
+% for c in range(chains_of(e)):
+% for w in range(accumulators_of(e)):
+    acc_t${e.suffix} ${acc_of(e, w, c)} = acc_identity${e.suffix}();
+% endfor
 % endfor
 % endfor
     for (${I} row = row_first; row < row_last; ++row) {
@@ -276,7 +291,7 @@ ${together.rows(enter, enter_partial, decode, write, entering)}
       }
 % endif
 % if products:
-${blocks.run([f'acc0_{c}' for c in range(chains)], 1, lambda y: operands, pairs)}
+${blocks.run([f'acc0_{c}' for c in range(chains_of(members[0]))], 1, lambda y: operands, pairs)}
 % else:
       ${I} at = first;
       for (; at + ${of_lanes(V * X)} ${within} last; at += ${of_lanes(V * X)}) {
@@ -286,15 +301,18 @@ ${blocks.run([f'acc0_{c}' for c in range(chains)], 1, lambda y: operands, pairs)
         ${access.load(s, s.base, f'j{x}', f'_{x}')}
 % endfor
 % endfor
-% if block:
-${states.enter(m, [(f'acc{a}_0', ', '.join(entering(w, f'_{x}') for x in range(X) for w in range(a, parts, accumulators))) for a in range(accumulators)], 'fast_block', capture(one_by_one))}
+% for e in members:
+% if enters_in_blocks(e):
+<% count = accumulators_of(e) %>
+${states.enter(e.m, [(acc_of(e, a, 0), ', '.join(entering(w, f'_{x}', e) for x in range(X) for w in range(a, parts, count))) for a in range(count)], 'fast_block', capture(one_by_one, e), e.suffix)}
 % else:
 % for x in range(X):
 % for w in range(parts):
-        ${enter(f'acc{w}_{x % chains}', f'_{x}', w, m.position)}
+        ${enter(e, acc_of(e, w, x % chains_of(e)), f'_{x}', w)}
 % endfor
 % endfor
 % endif
+% endfor
       }
       for (; at < last; at += ${of_lanes(V)}) {
         const ${I} j = at + lane * ${V};
@@ -303,53 +321,65 @@ ${states.enter(m, [(f'acc{a}_0', ', '.join(entering(w, f'_{x}') for x in range(X
 % for s in operands:
           ${access.load(s, s.base, 'j')}
 % endfor
+% for e in members:
 % for w in range(parts):
-          ${enter(acc_of(w, 0), '', w, m.position)}
+          ${enter(e, acc_of(e, w, 0), '', w)}
+% endfor
 % endfor
         } else if (count > 0) {
 % if d.width > 1 and not pairs:
           const bool ample = last - first >= ${V};
           ${access.load_end(operands, 'ample', f'last - {V}', 'j', 'count')}
-          ${enter_partial(acc_of, 'count', 0, f'(ample ? {m.lanes_from(f"{V} - count")} : {m.lanes_below("count")})')}
 % else:
 % for s in operands:
           ${access.load_partial(s, s.base, 'j', 'count')}
 % endfor
-          ${enter_partial(acc_of, 'count', 0)}
 % endif
+% for e in members:
+          ${enter_partial(e, lambda w, c: acc_of(e, w, c), 'count', 0, f'(ample ? {e.m.lanes_from(f"{V} - count")} : {e.m.lanes_below("count")})' if d.width > 1 and not pairs else '')}
+% endfor
         }
       }
 % endif
     }
-% if d.width > 1:
-% if m.joins:
-    state_t state = fold_lanes(${joined([f'acc0_{c}' for c in range(chains)])});
+% for e in members:
+    state_t${e.suffix} state${e.tag} = \
+% if d.width == 1:
+${acc_of(e, 0, 0)};
+% for w in range(1, accumulators_of(e)):
+    state${e.tag} = combine${e.suffix}(state${e.tag}, ${acc_of(e, w, 0)});
+% endfor
+% elif e.m.joins:
+fold_lanes${e.suffix}(${joined(e, [acc_of(e, 0, c) for c in range(chains_of(e))])});
 % else:
-    state_t state = fold_lanes(acc0_0);
-% for c in range(1, chains):
-    state = combine(state, fold_lanes(acc0_${c}));
+fold_lanes${e.suffix}(${acc_of(e, 0, 0)});
+% for c in range(1, chains_of(e)):
+    state${e.tag} = combine${e.suffix}(state${e.tag}, fold_lanes${e.suffix}(${acc_of(e, 0, c)}));
 % endfor
 % endif
-% else:
-    state_t state = acc0_0;
-% for w in range(1, accumulators):
-    state = combine(state, acc${w}_0);
+    ${tree(e, f'state{e.tag}')}
 % endfor
-% endif
-    ${tree('state')}
 % if last:
-    if (lane == 0 && active) { ${keep('state', 'output')} }
+    if (lane == 0 && active) {
+% for e in members:
+      ${keep(e, f'state{e.tag}', 'output')}
+% endfor
+    }
     ${last_of_block()}
     if (last_group) {
-    ${gather_parts('state', 'output', 'active')}
-    ${tree('state')}
+% for e in members:
+    ${gather_parts(e, f'state{e.tag}', 'output', 'active')}
+    ${tree(e, f'state{e.tag}')}
+% endfor
     }
 % endif
     if (lane == 0 && active${' && last_group' if last else ''}) {
 % if final:
       const ${I} ${out.base} = ${out.name}kept;
 % endif
-      ${write('state', 'output')}
+% for e in members:
+      ${write(e, f'state{e.tag}', 'output')}
+% endfor
     }
 % else:
     const ${I} across = ((${I})k0 + ${of_side(V * strip)} - 1) / (${of_side(V * strip)});
@@ -382,66 +412,78 @@ ${states.enter(m, [(f'acc{a}_0', ', '.join(entering(w, f'_{x}') for x in range(X
       ${s.name}kept += ${s.base};
 % endfor
     }
-    acc_t acc[${strip * parts}];
-    for (int v = 0; v ${f'* {V} < left' if d.width > 1 else f'< {strip * parts}'}; ++v) acc[v] = acc_identity();
+% for e in members:
+    acc_t${e.suffix} acc${e.tag}[${strip * parts}];
+    for (int v = 0; v ${f'* {V} < left' if d.width > 1 else f'< {strip * parts}'}; ++v) acc${e.tag}[v] = acc_identity${e.suffix}();
+% endfor
     ${I} row = row_first + lane;
 % if products:
 ${blocks.down(decode, place)}
 % else:
-${walking.down(decode, place, enter, enter_partial, entering)}
+${walking.down(decode, place, enter, enter_partial, entering, enters_in_blocks)}
 % endif
 % if final:
     const ${I} ${out.base} = ${out.name}kept;
 % endif
 % if d.width > 1:
-% if partial or wide_epilogue is not None:
+% if partial or wide:
     for (int v = 0; ${'v < full' if overlap else f'v * {V} + {V} <= left'}; ++v) {
       const ${I} column = first + ${place('v')};
+% for e in members:
 % if partial:
-% for n, dt in m.components:
-      vstore${V}(acc[v].${n}, 0, q_${n} + (long)part * outputs + outer * k0 + column);
+% for n, dt in e.m.components:
+      vstore${V}(acc${e.tag}[v].${n}, 0, q${e.tag}_${n} + (long)part * outputs + outer * k0 + column);
 % endfor
 % else:
-      const ${out.type} y_0 = ${wide_epilogue.call('finish_wide(acc[v])')};
-      ${access.store(out, out.base, 'column', 'y')}
+      {
+        const ${e.out.type} y_0 = ${e.wide_epilogue.call(f'finish_wide{e.suffix}(acc{e.tag}[v])')};
+        ${access.store(e.out, out.base, 'column', 'y')}
+      }
 % endif
+% endfor
     }
 % endif
 <% begun = f'(full ? left : 0)' if overlap else f'left - left % {V}' %>
-    for (int l = ${begun if partial or wide_epilogue is not None else '0'}; l < left; ++l) {
-      const state_t state = take_lane(acc[l / ${V}], l - (${capture(place, f'(l / {V})')}));
+    for (int l = ${begun if partial or wide else '0'}; l < left; ++l) {
       const ${I} column = first + l;
-      ${write('state', 'outer * k0 + column', 'column')}
+% for e in members:
+      const state_t${e.suffix} state${e.tag} = take_lane${e.suffix}(acc${e.tag}[l / ${V}], l - (${capture(place, f'(l / {V})')}));
+      ${write(e, f'state{e.tag}', 'outer * k0 + column', 'column')}
+% endfor
     }
 % elif strip > 1:
     for (int l = 0; l < left; ++l) {
-      const state_t state = acc[l];
       const ${I} column = first + l;
-      ${write('state', 'outer * k0 + column', 'column')}
+% for e in members:
+      const state_t${e.suffix} state${e.tag} = acc${e.tag}[l];
+      ${write(e, f'state{e.tag}', 'outer * k0 + column', 'column')}
+% endfor
     }
 % else:
+% for e in members:
 % for w in range(strip * parts):
-    state_t state_${w} = acc[${w}];
-    ${tree(f'state_{w}')}
+    state_t${e.suffix} state${e.tag}_${w} = acc${e.tag}[${w}];
+    ${tree(e, f'state{e.tag}_{w}')}
 % endfor
 % if not final:
     if (lane == 0) {
 % for w in range(strip * parts):
-      if (${w} < left) { ${write(f'state_{w}', f'outer * k0 + first + {w} * {apart}')} }
+      if (${w} < left) { ${write(e, f'state{e.tag}_{w}', f'outer * k0 + first + {w} * {apart}')} }
 % endfor
     }
 % else:
     if (lane == 0 && first + ${strip * parts - 1} * ${apart} < k0) {
 % for w in range(strip * parts):
-      const ${out.lane} y_${w} = ${epilogue.call(f'finish(state_{w})')};
+      const ${e.out.lane} y_${w} = ${e.epilogue.call(f'finish{e.suffix}(state{e.tag}_{w})')};
 % endfor
-      ${access.store(out, out.base, 'first', 'y')}
+      ${access.store(e.out, out.base, 'first', 'y')}
     } else if (lane == 0) {
 % for w in range(strip * parts):
-      if (${w} < left) { ${write(f'state_{w}', '', f'first + {w} * {apart}')} }
+      if (${w} < left) { ${write(e, f'state{e.tag}_{w}', '', f'first + {w} * {apart}')} }
 % endfor
     }
 % endif
+% endfor
 % endif
 % endif
   }

@@ -18,8 +18,9 @@ from sys import getrefcount
 from typing import Any
 
 from clarray._engine.expr.build import NonConsumingRef, live_readers
-from clarray._engine.expr.graph import constant_key, postorder
+from clarray._engine.expr.graph import constant_key, inputs_of, postorder
 from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape, is_spent
+from clarray._engine.expr.reduction_epilogue import find_epilogue
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
@@ -65,10 +66,16 @@ def is_pass(node: Node) -> bool:
 def with_siblings(root: Node) -> Pass:
     """Return a node, and other results of its shape that share much of its work and have arrays of their own.
 
-    Such are the several results of one function. No pending node reads them, so something else keeps them alive.
+    Such are the several results of one function. No pending node reads them, so something else keeps them alive. With a
+    reduction others are returned that read what it reads, over the same axes.
     """
     order = pending_below(root)
-    if root.flags & MASKED or is_pass(root) or len(order) < 2:
+    if root.flags & MASKED or isinstance(root.op, Transform):
+        return (root,)
+    epilogue = find_epilogue(root)
+    if epilogue is not None:
+        return (root, *_reductions_beside(epilogue.reduced, set(order)))
+    if len(order) < 2:
         return (root,)
     inside = set(order)
     found: dict[Node, None] = {}
@@ -85,6 +92,28 @@ def with_siblings(root: Node) -> Pass:
         if (shared >= 16 or 2 * shared >= len(own)) and passes.issuperset(node for node in own if is_pass(node)):
             siblings.append(user)
     return (root, *siblings[:MOST_SIBLINGS])
+
+
+def _reductions_beside(reduced: Node, inside: Set[Node]) -> list[Node]:
+    """Return pending reductions over the same axes that share an input of full size with one, whose region is given."""
+    value = reduced.args[0]
+    shared = [node for node in inputs_of(reduced) if node.memory is not None and node.size == value.size]
+    shared += [node for node in inside if isinstance(node.op, Loop) and node.shape == value.shape]
+    found: dict[Node, None] = {}
+    for operand in shared:
+        for user in live_readers(operand.readers):
+            if user not in inside and isinstance(user.op, Reduction) and _is_beside(user, reduced, inside):
+                found[user] = None
+    return [*found][:MOST_SIBLINGS]
+
+
+def _is_beside(node: Node, reduced: Node, inside: Set[Node]) -> bool:
+    """Return whether a reduction may share the pass of another one: nothing else has to be computed for it before."""
+    if node.op.axes != reduced.op.axes or node.args[0].shape != reduced.args[0].shape:
+        return False
+    if any(arg.flags & MASKED for arg in node.args):
+        return False
+    return not any(is_pass(below) for below in pending_below(*node.args) if below not in inside)
 
 
 def _may_be_sibling(node: Node) -> bool:
@@ -231,7 +260,8 @@ class _Planner:
         """Return the outputs of each pass: stored elementwise nodes of one shape that need the same passes before."""
         levels: dict[Node, int] = {}
         groups: dict[tuple[int, int, int, Shape], list[Node]] = {}
-        passes: list[tuple[tuple[int, int, int, Any], Pass]] = []
+        passes: list[tuple[tuple[int, int, int], Pass]] = []
+        reductions: dict[Any, list[tuple[int, Node]]] = {}
         for number, node in enumerate(self._order):
             level = 0
             for arg in node.args:
@@ -241,13 +271,32 @@ class _Planner:
             levels[node] = level
             if node not in self._stored:
                 continue
-            if is_pass(node) or node.op is COMPRESS or (node is self._roots[0] and self._fused is not None):
-                passes.append(((level, 1, number, ()), (node,)))
+            reduced = self._fused if node is self._roots[0] and self._fused is not None else node
+            if isinstance(reduced.op, Reduction):
+                reductions.setdefault((level, reduced.op.axes, reduced.args[0].shape), []).append((number, node))
+            elif is_pass(reduced) or node.op is COMPRESS:
+                passes.append(((level, 1, number), (node,)))
             else:
                 groups.setdefault((level, 0, node.size, node.shape), []).append(node)
-        passes += [(key, tuple(nodes)) for key, nodes in groups.items()]
-        passes.sort(key=lambda each: each[0][:3])
+        passes += [(key[:3], tuple(nodes)) for key, nodes in groups.items()]
+        for (level, *_), numbered in reductions.items():
+            passes += [((level, 1, number), nodes) for number, nodes in self._reading_the_same(numbered)]
+        passes.sort(key=lambda each: each[0])
         return [outputs for _, outputs in passes]
+
+    def _reading_the_same(self, numbered: list[tuple[int, Node]]) -> list[tuple[int, Pass]]:
+        """Divide reductions over the same axes into those that share an operand of full size, with the first number."""
+        found: list[tuple[int, list[Node], set[Node]]] = []
+        for number, node in numbered:
+            read = {each for each in self._operands(self._computed_by((node,))) if each.size > node.size}
+            for _, nodes, others in found:
+                if not read.isdisjoint(others):
+                    nodes.append(node)
+                    others |= read
+                    break
+            else:
+                found.append((number, [node], read))
+        return [(number, tuple(nodes)) for number, nodes, _ in found]
 
     def _cut(self, outputs: Pass) -> list[Pass]:
         """Cut a pass that is too large where the fewest values are alive. Return the outputs of its parts."""

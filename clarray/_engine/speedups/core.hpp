@@ -78,7 +78,7 @@ struct LoopSlots {
     Slot code{"code"}, out_dtype{"out_dtype"};
 };
 struct ReductionSlots {
-    Slot code{"code"}, out_dtype{"out_dtype"};
+    Slot axes{"axes"}, code{"code"}, out_dtype{"out_dtype"};
 };
 struct KnownSlots {
     Slot device{"device"};

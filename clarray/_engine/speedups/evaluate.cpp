@@ -1,5 +1,6 @@
 // From a pending expression to memory: the native implementation of `evaluate` in clarray._engine.evaluate.
 #include "program.hpp"
+#include "region.hpp"
 
 #include <algorithm>
 
@@ -149,12 +150,19 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
     return compute(root, operands);
 }
 
+// Whether a reduction may be computed with others that read the same memory; what is reduced at the call is not.
+bool may_share_a_pass(PyObject* root) {
+    if (Py_TYPE(node.op.of(root)) != reduction_type) return false;
+    PyObject *value = PyTuple_GET_ITEM(node.args.of(root), 0), *on = device_of(root);
+    return on && as_wide(node.size.of(value)) * itemsize_of(value) > reduced_at_once(on) && has_company(root);
+}
+
 Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
     if (Py_TYPE(root) == known_type) return place_number(root);
     if (operation != loop_type && !is_pass_type(operation)) return evaluate_selection(root);
-    if (is_one_launch(root, 0)) {
+    if (is_one_launch(root, 0) && !may_share_a_pass(root)) {
         const Outcome done = evaluate_alone(root, 0);
         if (done != Outcome::FALLBACK) return done;
     }
@@ -169,7 +177,7 @@ Outcome evaluate_fast(PyObject* root) {
         const Outcome done = is_alone ? evaluate_alone(root, SHARED) : evaluate_captured(root);
         if (done != Outcome::FALLBACK || as_long(node.flags.of(root)) & LARGE) return done;
     }
-    if (!is_one_launch(root, EAGER)) {
+    if (!is_one_launch(root, EAGER) && !may_share_a_pass(root)) {
         const Outcome shared = compute_shared(root, reduced_at_once(on));
         const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
         if (done != Outcome::FALLBACK || shared != Outcome::DONE) return done;

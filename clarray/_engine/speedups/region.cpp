@@ -131,6 +131,7 @@ bool Region::add_operand(PyObject* input) {
         return add_constant(input);
     if (inputs_ == MOST_INPUTS) return false;
     numbers_[input] = inputs_++;
+    if (node.memory.of(input) != Py_None) inputs_read_.push_back(input);
     call.key.push_back('m');
     return call.add_new_input(input);
 }
@@ -202,7 +203,59 @@ bool Region::is_sibling(PyObject* user, PyObject* root) const {
     return visit(user, enter, leave) && (shared >= MANY_SHARED || 2 * shared >= all);
 }
 
+// As in `_is_beside`.
+bool Region::is_beside(PyObject* user, PyObject* reduced) const {
+    if (Py_TYPE(node.op.of(user)) != reduction_type) return false;
+    PyObject *args = node.args.of(user), *value = PyTuple_GET_ITEM(args, 0);
+    PyObject *axes = reduction.axes.of(node.op.of(user)), *others = reduction.axes.of(node.op.of(reduced));
+    if (!is_same_shape(axes, others) || !is_same_shape(node.shape.of(value), node.shape.of(PyTuple_GET_ITEM(node.args.of(reduced), 0)))) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+        if (as_long(node.flags.of(PyTuple_GET_ITEM(args, i))) & MASKED) return false;
+    Numbers seen;
+    const auto enter = [&](PyObject* of) {
+        if (!is_pending(of) || seen.find(of) != Numbers::NONE) return false;
+        seen[of] = 0;
+        return true;
+    };
+    const auto leave = [&](PyObject* of) { return of == user || !is_pass(of) || numbers_.find(of) != Numbers::NONE; };
+    return visit(user, enter, leave);
+}
+
+// Add reductions that share an input of full size with one: as in `_reductions_beside`.
+bool Region::add_reductions(PyObject* reduced) {
+    const long long size = as_wide(node.size.of(PyTuple_GET_ITEM(node.args.of(reduced), 0)));
+    std::vector<Ref> found, level;
+    Numbers seen;
+    const auto take_readers = [&](PyObject* of) {
+        each_reader(of, [&](PyObject* user) {
+            if (numbers_.find(user) != Numbers::NONE || seen.find(user) != Numbers::NONE) return;
+            seen[user] = 0;
+            level.push_back(Ref::share(user));
+        });
+    };
+    for (PyObject* input : inputs_read_)
+        if (as_wide(node.size.of(input)) == size) take_readers(input);
+    for (const Ref& inside : order) take_readers(inside.get());
+    while (!level.empty()) {
+        const Ref each = std::move(level.back());
+        level.pop_back();
+        if (found.size() < MOST_SIBLINGS && is_beside(each.get(), reduced)) found.push_back(Ref::share(each.get()));
+        else if (as_wide(node.size.of(each.get())) == size) take_readers(each.get());
+    }
+    for (const Ref& each : found)
+        if (!walk(each.get())) return false;
+    return true;
+}
+
 bool Region::add_siblings(PyObject* root) {
+    PyObject* reduced = nullptr;  // the only reduction, if the root is computed from it and constants
+    size_t passes = 0;
+    for (const Ref& each : order) {
+        if (!is_pass(each.get())) continue;
+        ++passes;
+        reduced = Py_TYPE(node.op.of(each.get())) == reduction_type ? each.get() : nullptr;
+    }
+    if (passes == 1 && reduced && is_same_shape(node.shape.of(reduced), node.shape.of(root))) return add_reductions(reduced);
     if (is_pass(root) || order.size() < 2) return true;
     std::vector<Ref> found, level;
     Numbers seen;
@@ -249,6 +302,21 @@ void Region::add_held() {
         call.key.push_back(is_read ? 'o' : 'h');
         append(uint32_t(i));
     }
+}
+
+bool has_company(PyObject* reduced) {
+    Numbers inside;
+    std::vector<PyObject*> leaves;
+    const auto enter = [&](PyObject* of) {
+        if (inside.find(of) != Numbers::NONE) return false;
+        inside[of] = 0;
+        if (node.memory.of(of) != Py_None) leaves.push_back(of);
+        return is_pending(of);
+    };
+    visit(reduced, enter, [](PyObject*) { return true; });
+    bool found = false;
+    for (PyObject* leaf : leaves) each_reader(leaf, [&](PyObject* user) { found = found || inside.find(user) == Numbers::NONE; });
+    return found;
 }
 
 bool Region::describe(PyObject* root) {

@@ -46,6 +46,8 @@ private:
     bool add_constant(PyObject* constant);
     bool add_siblings(PyObject* root);
     bool is_sibling(PyObject* user, PyObject* root) const;
+    bool add_reductions(PyObject* reduced);
+    bool is_beside(PyObject* user, PyObject* reduced) const;
     void add_held();
     template <typename Number>
     void append(Number number);
@@ -53,8 +55,12 @@ private:
     Numbers numbers_;                  // of all nodes: PENDING is added to the places in `order`
     Numbers values_;                   // of constants by their bits
     std::vector<PyObject*> roots_;
+    std::vector<PyObject*> inputs_read_;  // leaves
     std::vector<uint32_t> uses_;       // how often the region itself refers to a pending node
     uint32_t inputs_ = 0;
 };
+
+// Whether other pending nodes than those below a reduction read what it reads, so that a pass may compute more than it.
+bool has_company(PyObject* reduced);
 
 }  // namespace clarray

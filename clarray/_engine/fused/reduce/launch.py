@@ -8,40 +8,13 @@ from typing import Any
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
+from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
-from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_inputs, append_scalar
-from clarray._engine.ops.monoids import Reduction, extremum_monoid
-from clarray._engine.ops.transforms import Transform
+from clarray._engine.ops.monoids import extremum_monoid
 from clarray._engine.runtime import Memory
 from clarray._engine.tuning import ReducePolicy
-
-
-def find_epilogue(root: Node) -> Epilogue | None:
-    """Return the reduction that `root` is, or to which it applies elementwise operations with constants."""
-    if isinstance(root.op, Reduction):
-        return Epilogue(root, root, ())
-    reduced: Node | None = None
-    constants: dict[Node, None] = {}
-    visited: set[Node] = set()
-    level = [root]
-    while level:
-        node = level.pop()
-        if node in visited:
-            continue
-        visited.add(node)
-        if isinstance(node.op, Reduction):
-            if reduced is not None or node.shape != root.shape:
-                return None
-            reduced = node
-        elif node.op is CONST:
-            constants[node] = None
-        elif node.memory is not None or not node.args or isinstance(node.op, Transform):
-            return None
-        else:
-            level.extend(node.args)
-    return Epilogue(root, reduced, tuple(constants)) if reduced is not None else None
 
 
 def reduction_launches(
@@ -99,7 +72,7 @@ def _any_length_launch(
     prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
     loops = list(prepared.loops)
     loops[prepared.extent_at] = length
-    scalars = _scalars(constants) if constants else ()
+    scalars = scalars_of(constants) if constants else ()
     args = prepared.first.arguments(inputs=inputs, constants=scalars, yp=memory.buffer, yo=offset, loops=loops)
     nbytes = in_bytes + prepared.out_bytes
     inline = nbytes <= prepared.inline_bytes
@@ -152,7 +125,7 @@ def _append_any_length_inputs(
     return nbytes if high * shape[0] < INT_LIMIT else None
 
 
-def _scalars(constants: tuple[Node, ...]) -> list[Any]:
+def scalars_of(constants: tuple[Node, ...]) -> list[Any]:
     """Return the arguments of an epilogue's constants."""
     scalars: list[Any] = []
     for node in constants:
@@ -172,7 +145,7 @@ def _launches(
     inline = nbytes <= prepared.inline_bytes
     groups, local = (prepared.groups,), (prepared.work_group,)
     first, second, loops = prepared.first, prepared.second, prepared.loops
-    scalars = _scalars(constants) if constants else ()
+    scalars = scalars_of(constants) if constants else ()
     if prepared.parts == 1:
         args = first.arguments(inputs=inputs, constants=scalars, yp=memory.buffer, yo=offset, loops=loops)
         return [Launch(first, groups, local, args, inline, nbytes)]

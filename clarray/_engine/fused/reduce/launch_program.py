@@ -7,12 +7,12 @@ from typing import Any
 
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
 from clarray._engine.fused.reduce.launch import any_length_limit, find_or_prepare
 from clarray._engine.fused.reduce.launch_tiered import tiered_reduction
 from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
-from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.launch.program import ExpressionProgram, Sources, argument_sources, planned_at_once, use_programs
 from clarray._engine.runtime import Device

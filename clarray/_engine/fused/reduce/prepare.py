@@ -22,6 +22,7 @@ from clarray._engine.expr.layout import (
 )
 from clarray._engine.expr.node import CONST, INDEX, Node, index
 from clarray._engine.expr.overlap import outermost_first
+from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fast_dataclass import dataclass
@@ -42,7 +43,7 @@ from clarray._engine.fused.reduce.plan import (
     split,
 )
 from clarray._engine.fused.reduce.products import is_product
-from clarray._engine.fused.reduce.source import Epilogue, combine_source, loop_fields, reduce_source
+from clarray._engine.fused.reduce.source import combine_source, loop_fields, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
 from clarray._engine.ops.monoids import Monoid, extremum_monoid, widened_monoid
@@ -93,7 +94,7 @@ class ReductionLaunch:
     inline_bytes: int
 
 
-def _position(reduced: Node, monoid: Monoid) -> Node | None:
+def position_of(reduced: Node, monoid: Monoid) -> Node | None:
     """Return the index node of an indexed monoid: the positions along the reduced axes.
 
     `argmax` counts positions in C order. Of equal extrema the first one in memory order counts, as NumPy reduces in it.
@@ -111,7 +112,7 @@ def _position(reduced: Node, monoid: Monoid) -> Node | None:
     return index(shape, tuple(strides), _INT32 if extent < 2**31 else _INT64)
 
 
-def _strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]:
+def loop_strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]:
     """Return the strides of the output (0 on reduced axes) and of the inputs, over the unreduced shape."""
     shape = reduced.args[0].shape
     axes = reduced.op.axes
@@ -123,7 +124,7 @@ def _strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]
     return (tuple([steps.get(axis, 0) for axis in range(len(shape))]), *operands.strides(len(shape)))
 
 
-def _structure(epilogue: Epilogue, position: Node | None) -> tuple[Any, ...]:
+def structure_of(epilogue: Epilogue, position: Node | None) -> tuple[Any, ...]:
     """Return the key of the sources, without the plan. It has no axes, unless an epilogue's signature has them."""
     reduced = epilogue.reduced
     if epilogue.root is reduced:
@@ -141,6 +142,7 @@ class PlannedReduction(NamedTuple):
     space: ReduceSpace
     division: Split
     lanes: int
+    task: TaskShape
 
 
 def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> ReductionLaunch:
@@ -154,20 +156,20 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
     reduced = epilogue.reduced
     inputs = Operands(inputs_of(reduced))
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
-    policy = _select_policy(cache, reduced.args[0])
-    monoid = _select_monoid(cache, reduced.op.monoid, policy)
-    position = _position(reduced, monoid)
-    plan, operands, space, division, lanes = _plan_reduction(cache, reduced, monoid, position, inputs, out, policy)
-    structure = _structure(epilogue, position)
+    policy = select_policy(cache, reduced.args[0])
+    monoid = select_monoid(cache, reduced.op.monoid, policy)
+    position = position_of(reduced, monoid)
+    plan, operands, space, division, lanes, _ = plan_reduction(cache, reduced, monoid, position, inputs, out, policy)
+    structure = structure_of(epilogue, position)
     key = ("reduce", structure, plan)
     capabilities = cache.capabilities
-    first = cache.kernel_for(key, reduce_source, plan, monoid, position, operands.nodes, epilogue, capabilities)
+    first = cache.kernel_for(key, reduce_source, plan, (monoid,), position, operands.nodes, (epilogue,), capabilities)
     second: Kernel | None = None
     second_groups = 0
     second_numbers: dict[str, Any] = {}
     if plan.partial and not plan.last:
-        second, second_groups, second_numbers = _prepare_combine(
-            cache, plan, structure, monoid, epilogue, space, division.parts
+        second, second_groups, second_numbers = prepare_combine(
+            cache, plan, structure, (monoid,), (epilogue,), space, division.parts
         )
     fields = loop_fields(plan)
     return ReductionLaunch(
@@ -175,13 +177,13 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
         second=second,
         position=position,
         shifts=space.offsets[1:] if any(space.offsets) else (),
-        loops=tuple(fields.fill(**_loop_numbers(space, plan, operands.names, division, lanes))),
+        loops=tuple(fields.fill(**loop_numbers(space, plan, operands.names, division, lanes))),
         extent_at=fields.start("r"),
         groups=division.groups,
         work_group=policy.work_group,
         outputs=prod(space.kept),
         parts=division.parts,
-        states=_state_dtypes(monoid, position),
+        states=state_dtypes(monoid, position),
         second_groups=second_groups,
         second_numbers=second_numbers,
         nbytes=inputs.nbytes + out_bytes,
@@ -190,13 +192,13 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
     )
 
 
-def _select_monoid(cache: KernelCache, monoid: Monoid, policy: ReducePolicy) -> Monoid:
+def select_monoid(cache: KernelCache, monoid: Monoid, policy: ReducePolicy) -> Monoid:
     """Return the monoid in the type in which the device computes it."""
     wide = policy.widen and cache.capabilities.fp64 and monoid.in_dtype.kind == "f"  # complex values have no vectors
     return widened_monoid(monoid) if wide else extremum_monoid(monoid)
 
 
-def _plan_reduction(
+def plan_reduction(
     cache: KernelCache,
     reduced: Node,
     monoid: Monoid,
@@ -214,9 +216,9 @@ def _plan_reduction(
     # the size of a block does not depend on the expressions of the factors
     widest = (reduced.args[0].dtype,) if products else dtypes
     vector = 1 if ordered else vector_width(widest, policy.vector_bytes, policy.max_width)
-    strides = _strides(reduced, operands, out)
+    strides = loop_strides(reduced, operands, out)
     space = reduce_space(reduced.args[0].shape, reduced.op.axes, strides, vector, policy.short, ordered)
-    inner_strides = _inner_strides(space)
+    inner_strides = _innerstrides(space)
     task = _task_shape(policy, space, vector, ordered)
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
         # neighbouring positions go to neighbouring work-items, not to one of them
@@ -235,12 +237,12 @@ def _plan_reduction(
         rows = rows_per_item(space, division, vector, policy)
     if rows > 1:
         division = merge_row_tasks(division, rows)
-    plan = _kernel_plan(policy, space, operands, position, task, division, explicit)
+    plan = kernel_plan(policy, space, operands, position, task, division, explicit)
     if rows > 1:
         plan = replace(plan, rows_per_item=rows, common=_common_inputs(space))
     if products:
         plan = replace(plan, products=products)
-    return PlannedReduction(plan, operands, space, division, task.lanes)
+    return PlannedReduction(plan, operands, space, division, task.lanes, task)
 
 
 def _sums_products(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
@@ -253,7 +255,7 @@ def _sums_products(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
     return sums and not mask and long and policy.work_group == 1 and is_product(value)
 
 
-def _select_policy(cache: KernelCache, value: Node) -> ReducePolicy:
+def select_policy(cache: KernelCache, value: Node) -> ReducePolicy:
     """Return the policy for reductions of an expression."""
     return cache.policies.products if is_product(value) else cache.policies.reduce
 
@@ -263,7 +265,7 @@ def _common_inputs(space: ReduceSpace) -> tuple[int, ...]:
     return tuple(number for number, strides in enumerate(space.kept_strides[1:]) if not any(strides))
 
 
-def _inner_strides(space: ReduceSpace) -> list[int]:
+def _innerstrides(space: ReduceSpace) -> list[int]:
     axes = space.kept_strides if space.form == COLUMNS else space.reduced_strides
     return [s[-1] if s else 0 for s in axes]
 
@@ -280,7 +282,7 @@ def _task_shape(policy: ReducePolicy, space: ReduceSpace, vector: int, ordered: 
     return TaskShape(vector=vector, lanes=lanes, strip=policy.strip, loads=loads)
 
 
-def _kernel_plan(
+def kernel_plan(
     policy: ReducePolicy,
     space: ReduceSpace,
     operands: Operands,
@@ -289,7 +291,7 @@ def _kernel_plan(
     division: Split,
     explicit: bool,
 ) -> ReducePlan:
-    inner = _inner_strides(space)
+    inner = _innerstrides(space)
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
     largest_position = furthest(shape, steps, prod(shape))
@@ -343,11 +345,11 @@ def _last_group_combines(policy: ReducePolicy, form: str, explicit: bool, divisi
     return possible and division.parts > 1 and division.blocks <= COUNTERS
 
 
-def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
+def state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
     return tuple([position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components])
 
 
-def _loop_numbers(
+def loop_numbers(
     space: ReduceSpace, plan: ReducePlan, arrays: Sequence[str], division: Split, lanes: int
 ) -> dict[str, Any]:
     """Return the values of the fields `loop_fields` by name. `arrays` are the names of the inputs with strides."""
@@ -374,16 +376,19 @@ def _loop_numbers(
     return values
 
 
-def _prepare_combine(
+def prepare_combine(
     cache: KernelCache,
     plan: ReducePlan,
     structure: tuple[Any, ...],
-    monoid: Monoid,
-    epilogue: Epilogue,
+    monoids: Sequence[Monoid],
+    epilogues: Sequence[Epilogue],
     space: ReduceSpace,
     parts: int,
 ) -> tuple[Kernel, int, dict[str, Any]]:
-    """Return the kernel of the second launch, its number of work-groups, and its numbers by name."""
+    """Return the kernel of the second launch, its number of work-groups, and its numbers by name.
+
+    It combines the parts of some reductions.
+    """
     policy, outputs = plan.policy, prod(space.kept)
     # work-items of neighbouring outputs make whole memory transactions, the other work-items share the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
@@ -394,10 +399,10 @@ def _prepare_combine(
         ("combine", structure, shared, plan.kept_rank, plan.policy),
         combine_source,
         plan,
-        monoid,
+        monoids,
         index_dtype,
         shared,
-        epilogue,
+        epilogues,
         cache.capabilities,
     )
     side = policy.work_group // lanes

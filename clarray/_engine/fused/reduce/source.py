@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clarray._engine.codegen.arguments import Fields, Group, axes, numbers, signature
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
-from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.fused.reduce.monoid_code import MonoidCode, StateEntry
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
 from clarray._engine.fused.reduce.products import ProductCall, state_entry
@@ -25,35 +26,13 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-class Epilogue(NamedTuple):
-    """The operations on a finished result before it is stored.
+class _EpilogueCode:
+    """C function of an epilogue, whose parameters are the finished result and the constants.
 
-    Parameters
-    ----------
-    root : Node
-        The expression above the reduction, or the reduction itself if there is none.
-    reduced : Node
-        The reduction.
-    constants : tuple of Node
-        The other inputs of the expression, which are constants.
+    `tag` begins the names of the constants. It differs between the reductions of a pass.
     """
 
-    root: Node
-    reduced: Node
-    constants: tuple[Node, ...]
-
-    @property
-    def scalar(self) -> bool:
-        """Whether the source computes one result at a time, because a value is complex and so has no vectors."""
-        graph = graph_of(self.root)
-        operands = set() if self.root is self.reduced else set(graph_of(*self.reduced.args).pending)
-        return any(node.dtype.kind == "c" for node in (*graph.pending, *self.constants) if node not in operands)
-
-
-class _EpilogueCode:
-    """C function of an epilogue, whose parameters are the finished result and the constants."""
-
-    def __init__(self, epilogue: Epilogue, dialect: Dialect, name: str = "epilogue") -> None:
+    def __init__(self, epilogue: Epilogue, dialect: Dialect, name: str = "epilogue", tag: str = "") -> None:
         self.name = name
         self.params: list[str] = []
         self.prepare: list[str] = []
@@ -62,7 +41,7 @@ class _EpilogueCode:
         inputs.types.append(("result", epilogue.reduced.dtype, False))
         self.constants: list[str] = []
         for number, node in enumerate(epilogue.constants):
-            constant = f"e{number}"
+            constant = f"e{tag}{number}"
             params, lines = scalar_parameters(constant, node.dtype)
             self.params += params
             self.prepare += lines
@@ -75,38 +54,84 @@ class _EpilogueCode:
         return f"{self.name}({', '.join([result, *self.constants])})"
 
 
-class _ResultCode:
-    """Code of the first launch for a finished result: the output, and the epilogue if there is one."""
+def member_tag(number: int) -> str:
+    """Return what the names of a reduction have in them, by its number in the pass: a letter, or nothing."""
+    return chr(ord("a") + number) if number else ""
 
-    def __init__(self, plan: ReducePlan, epilogue: Epilogue, code: MonoidCode, inner: str) -> None:
+
+class _Member:
+    """The code of one reduction of a pass. The first one's names are without a `tag`, as of a single reduction."""
+
+    def __init__(
+        self,
+        number: int,
+        plan: ReducePlan,
+        monoid: Monoid,
+        epilogue: Epilogue,
+        inputs: Inputs,
+        position: Node | None,
+    ) -> None:
+        self.tag = member_tag(number)
+        self.suffix = f"_{self.tag}" if number else ""
+        value, *masks = epilogue.reduced.args
+        dialect, suffix = inputs.dialect, self.suffix
+        entry = state_entry(value, monoid)
+        # on a GPU all values of an iteration along a row are one block
+        row_blocks = plan.form == ROWS and not plan.policy.chunked and entry.dtype.kind != "c"
+        self.m = code = MonoidCode(
+            monoid,
+            dialect,
+            entry.dtype,
+            position.dtype if position is not None else np.dtype(np.int64),
+            StateEntry(
+                block=plan.loads * (plan.vector if row_blocks else 1),
+                position=inputs.slots[id(position)] if position is not None else "",
+                ascending=plan.ascending,
+                product_dtype=value.dtype,
+            ),
+        )
+        self.value = (
+            ProductCall(value, inputs, dialect) if plan.products else Call(f"value{suffix}", entry, inputs=inputs)
+        )
+        self.mask = Call(f"where{suffix}", masks[0], inputs=inputs) if masks else None
         final = plan.last or not plan.partial
         vectors = final and plan.form == COLUMNS and code.width > 1 and not epilogue.scalar
-        out = operand(
-            "y",
+        self.out = operand(
+            f"y{number or ''}",
             epilogue.root.dtype,
             plan.out_access,
-            code.dialect if vectors else code.scalar,
+            dialect if vectors else code.scalar,
             base="yb",
             aligned=plan.out_aligned,
         )
-        self.out = _with_step(out, inner)
-        self.outs = [self.out] if final else []
-        self.epilogue = _EpilogueCode(epilogue, code.scalar) if final else None
-        self.wide = _EpilogueCode(epilogue, code.dialect, "epilogue_wide") if vectors else None
-        self.text = "".join(function.text for function in (self.epilogue, self.wide) if function is not None)
+        self.epilogue = _EpilogueCode(epilogue, code.scalar, f"epilogue{suffix}", self.tag) if final else None
+        self.wide_epilogue = _EpilogueCode(epilogue, dialect, f"epilogue_wide{suffix}", self.tag) if vectors else None
+        functions = (self.value, self.mask, self.epilogue, self.wide_epilogue)
+        self.text = "".join(function.text for function in functions if function is not None)
         self.prepare = self.epilogue.prepare if self.epilogue is not None else []
-        self.fields = self._fields(plan, code)
 
-    def _fields(self, plan: ReducePlan, code: MonoidCode) -> list[str | Group]:
+    def fields(self, plan: ReducePlan) -> list[str | Group]:
         """Declare the states, or the epilogue's constants and the output, or all of them and the counters."""
-        states = _state_fields(code)
+        states = _state_fields(self.m, self.tag)
         if self.epilogue is None:
-            return [("states", states)]
-        fields: list[str | Group] = [("constants", self.epilogue.params)]
+            return [(f"states{self.tag}", states)]
+        fields: list[str | Group] = [(f"constants{self.tag}", self.epilogue.params)]
         if plan.partial:
             volatile = [state.replace("__global", "volatile __global") for state in states]
-            fields += [("states", volatile), "volatile __global int *counters"]
+            fields += [(f"states{self.tag}", volatile)]
+            fields += [] if self.tag else ["volatile __global int *counters"]
         return [*fields, *parameters(self.out, const=False)]
+
+
+_DEFINED = r"(?m)^(?:HELPER\s+\w+\s+(\w+)\(|typedef\s.*?(\w+);\s*$)"
+
+
+def _renamed(text: str, suffix: str) -> str:
+    """Return the C text with `suffix` after the names of all functions and types that it defines."""
+    if not suffix:
+        return text
+    names = {name for pair in re.findall(_DEFINED, text) for name in pair if name}
+    return re.sub(r"\b(?:" + "|".join(sorted(names)) + r")\b", lambda found: found[0] + suffix, text)
 
 
 def loop_fields(plan: ReducePlan) -> Fields:
@@ -141,115 +166,130 @@ def _loop_fields(
 
 def reduce_source(
     plan: ReducePlan,
-    monoid: Monoid,
+    monoids: Sequence[Monoid],
     position: Node | None,
     nodes: Sequence[Node],
-    epilogue: Epilogue,
+    epilogues: Sequence[Epilogue],
     capabilities: Capabilities,
 ) -> Source:
-    """Render the first launch of an epilogue's reduction over its distinct inputs `nodes`."""
-    value, *masks = epilogue.reduced.args
+    """Render the first launch of some reductions over their distinct inputs `nodes`.
+
+    Each reduction has a monoid and an epilogue, and combines values in the same order as alone.
+    """
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
-    entry = state_entry(value, monoid)
-    # on a GPU all values of an iteration along a row are one block
-    row_blocks = plan.form == ROWS and not plan.policy.chunked and entry.dtype.kind != "c"
-    code = MonoidCode(
-        monoid,
-        dialect,
-        entry.dtype,
-        position.dtype if position is not None else np.dtype(np.int64),
-        StateEntry(
-            block=plan.loads * (plan.vector if row_blocks else 1),
-            position=inputs.slots[id(position)] if position is not None else "",
-            ascending=plan.ascending,
-            product_dtype=value.dtype,
-        ),
+    members = [
+        _Member(number, plan, monoid, epilogue, inputs, position if monoid.indexed else None)
+        for number, (monoid, epilogue) in enumerate(zip(monoids, epilogues, strict=True))
+    ]
+    for member in members:
+        member.out = _with_step(member.out, inner)
+    out, *others = [member.out for member in members]
+    final = plan.last or not plan.partial
+    fields = Fields(
+        ("inputs", inputs.params),
+        *[field for member in members for field in member.fields(plan)],
+        ("loops", loop_fields(plan).declared),
     )
-    call = ProductCall(value, inputs, dialect) if plan.products else Call("value", entry, inputs=inputs)
-    mask = Call("where", masks[0], inputs=inputs) if masks else None
-    result = _ResultCode(plan, epilogue, code, inner)
-    fields = Fields(("inputs", inputs.params), *result.fields, ("loops", loop_fields(plan).declared))
     argument_list = signature(fields, capabilities.argument_struct)
-    functions = call.text + (mask.text if mask is not None else "") + result.text + argument_list.definition
-    body = functions + render(
+    body = "".join(member.text for member in members) + argument_list.definition
+    body += render(
         "reduce/reduce",
         d=dialect,
         V=plan.vector,
         X=plan.loads,
         I=plan.index,
         policy=plan.policy,
-        m=code,
+        members=members,
+        m=members[0].m,
+        value=members[0].value,
+        masked=members[0].mask is not None,
+        renamed=_renamed,
         form=plan.form,
         spread="side" if plan.spread else 1,
         lanes=plan.lanes,
         strip=plan.strip,
-        value=call,
-        mask=mask,
-        masked=mask is not None,
-        epilogue=result.epilogue,
-        wide_epilogue=result.wide,
+        wide=members[0].wide_epilogue is not None,
         partial=plan.partial,
         last=plan.last,
         rows_per_item=plan.rows_per_item,
         products=plan.products,
         common={operands[number].name for number in plan.common},
-        out=result.out,
+        out=out,
         operands=operands,
-        all_operands=[*operands, *result.outs],
+        all_operands=[*operands, out] if final else operands,
+        other_outs=[(other.p, other.start) for other in others] if final else (),
         kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank,
         signature=argument_list,
         at_row=_at_row,
-        prepare=inputs.prepare + result.prepare,
+        prepare=[*inputs.prepare, *[line for member in members for line in member.prepare]],
     )
     text = source(body, dialect, capabilities.function_attribute)
     return Source("reduce", text, argument_list.types, fields)
 
 
+class _Combined:
+    """The code of one reduction in the launch that combines the parts of some reductions."""
+
+    def __init__(
+        self, number: int, policy: ReducePolicy, code: MonoidCode, epilogue: Epilogue, dialect: Dialect
+    ) -> None:
+        self.tag = member_tag(number)
+        self.suffix = f"_{self.tag}" if number else ""
+        self.m = code
+        self.wide = _wide(self.m, policy)
+        self.epilogue = _EpilogueCode(epilogue, self.m.scalar, f"epilogue{self.suffix}", self.tag)
+        self.out = operand(f"y{number or ''}", epilogue.root.dtype, "zero", dialect, base="yb")
+
+    @property
+    def fields(self) -> list[str | Group]:
+        """Declare the constants, the states and the output."""
+        return [
+            (f"constants{self.tag}", self.epilogue.params),
+            (f"states{self.tag}", _state_fields(self.m, self.tag)),
+            *parameters(self.out, const=False),
+        ]
+
+
 def combine_source(
     plan: ReducePlan,
-    monoid: Monoid,
+    monoids: Sequence[Monoid],
     index_dtype: np.dtype,
     shared: bool,
-    epilogue: Epilogue,
+    epilogues: Sequence[Epilogue],
     capabilities: Capabilities,
 ) -> Source:
     """Render the second launch, which combines the parts of the first one."""
     dialect = make_dialect(capabilities, 1)
-    code = MonoidCode(monoid, dialect, monoid.accumulated_dtype, index_dtype)
-    epilogue_code = _EpilogueCode(epilogue, code.scalar)
-    out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
+    codes = [MonoidCode(monoid, dialect, monoid.accumulated_dtype, index_dtype) for monoid in monoids]
+    members = [
+        _Combined(number, plan.policy, code, epilogue, dialect)
+        for number, (code, epilogue) in enumerate(zip(codes, epilogues, strict=True))
+    ]
     fields = Fields(
-        ("constants", epilogue_code.params),
-        ("states", _state_fields(code)),
-        *parameters(out, const=False),
+        *[field for member in members for field in member.fields],
         *numbers("long", ["outputs", "parts"]),
         *(["const int lanes"] if shared else []),
         axes("long", "k", plan.kept_rank),
         axes("long", "yk", plan.kept_rank),
     )
     argument_list = signature(fields, capabilities.argument_struct)
-    body = (
-        epilogue_code.text
-        + argument_list.definition
-        + render(
-            "reduce/combine",
-            d=dialect,
-            V=1,
-            spread=1,
-            policy=plan.policy,
-            m=code,
-            wide=_wide(code, plan.policy),
-            shared=shared,
-            epilogue=epilogue_code,
-            out=out,
-            kept_rank=plan.kept_rank,
-            signature=argument_list,
-            prepare=epilogue_code.prepare,
-        )
+    body = "".join(member.epilogue.text for member in members) + argument_list.definition
+    body += render(
+        "reduce/combine",
+        d=dialect,
+        V=1,
+        spread=1,
+        policy=plan.policy,
+        members=members,
+        renamed=_renamed,
+        shared=shared,
+        kept_rank=plan.kept_rank,
+        signature=argument_list,
+        prepare=[line for member in members for line in member.epilogue.prepare],
     )
     text = source(body, dialect, capabilities.function_attribute)
     return Source("combine_parts", text, argument_list.types, fields)
@@ -261,9 +301,9 @@ def _wide(code: MonoidCode, policy: ReducePolicy) -> MonoidCode | None:
     return code.at(width) if policy.explicit and code.joins and not code.complex and width > 1 else None
 
 
-def _state_fields(code: MonoidCode) -> list[str]:
+def _state_fields(code: MonoidCode, tag: str = "") -> list[str]:
     """Declare a buffer for each component of a state."""
-    return [f"__global {code.lane(dtype)} *q_{name}" for name, dtype in code.components]
+    return [f"__global {code.lane(dtype)} *q{tag}_{name}" for name, dtype in code.components]
 
 
 def _with_step(o: Operand, inner: str) -> Operand:
