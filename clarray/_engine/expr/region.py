@@ -20,7 +20,6 @@ from typing import Any
 from clarray._engine.expr.build import NonConsumingRef, live_readers
 from clarray._engine.expr.graph import constant_key, inputs_of, postorder
 from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape, is_spent
-from clarray._engine.expr.reduction_epilogue import find_epilogue
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
@@ -64,47 +63,59 @@ def is_pass(node: Node) -> bool:
 
 
 def with_siblings(root: Node) -> Pass:
-    """Return a node, and other results of its shape that share much of its work and have arrays of their own.
+    """Return a node, and what is computed with it: other results that share its work and have arrays of their own.
 
-    Such are the several results of one function. No pending node reads them, so something else keeps them alive. With a
-    reduction others are returned that read what it reads, over the same axes.
+    Such are the several results of one function. No pending node reads them, so something else keeps them alive. Those
+    of the node's shape must share much of its work, single numbers any. With a reduction of the region others are
+    returned that read what it reads, over the same axes.
     """
     order = pending_below(root)
     if root.flags & MASKED or isinstance(root.op, Transform):
         return (root,)
-    epilogue = find_epilogue(root)
-    if epilogue is not None:
-        return (root, *_reductions_beside(epilogue.reduced, set(order)))
-    if len(order) < 2:
-        return (root,)
+    inside = set(order)
+    beside: list[Node] = []
+    reductions = [node for node in order if isinstance(node.op, Reduction)]
+    while reductions and len(beside) < MOST_SIBLINGS:
+        for user in _reductions_beside(reductions.pop(), inside):
+            beside.append(user)
+            reductions.append(user)
+            inside.update(pending_below(user))
+    roots = (root, *beside)
+    if root.size > 1 and (is_pass(root) or len(order) < 2):
+        return roots
+    return (*roots, *_of_same_shape(root, pending_below(*roots))[:MOST_SIBLINGS])
+
+
+def _of_same_shape(root: Node, order: list[Node]) -> list[Node]:
+    """Return other results of a node's shape that share the work of its region, and need no other passes."""
     inside = set(order)
     found: dict[Node, None] = {}
-    for node in order[:-1]:
-        if not is_pass(node) and len(node.readers) > 1:
+    for node in order:
+        if node is not root and (len(node.readers) > 1 or root.size == 1):
             for user in live_readers(node.readers):
                 if user not in inside and user.shape == root.shape and _may_be_sibling(user):
                     found[user] = None
-    passes = {node for node in order if is_pass(node)}
     siblings: list[Node] = []
     for user in found:
         own = pending_below(user)
         shared = sum(node in inside for node in own)
-        if (shared >= 16 or 2 * shared >= len(own)) and passes.issuperset(node for node in own if is_pass(node)):
+        is_much = root.size == 1 or shared >= 16 or 2 * shared >= len(own)
+        if is_much and not any(is_pass(node) for node in own if node not in inside):
             siblings.append(user)
-    return (root, *siblings[:MOST_SIBLINGS])
+    return siblings
 
 
 def _reductions_beside(reduced: Node, inside: Set[Node]) -> list[Node]:
-    """Return pending reductions over the same axes that share an input of full size with one, whose region is given."""
+    """Return pending reductions over the same axes that share an input of full size with one of a region."""
     value = reduced.args[0]
     shared = [node for node in inputs_of(reduced) if node.memory is not None and node.size == value.size]
-    shared += [node for node in inside if isinstance(node.op, Loop) and node.shape == value.shape]
-    found: dict[Node, None] = {}
-    for operand in shared:
-        for user in live_readers(operand.readers):
-            if user not in inside and isinstance(user.op, Reduction) and _is_beside(user, reduced, inside):
-                found[user] = None
-    return [*found][:MOST_SIBLINGS]
+    shared += [node for node in pending_below(*reduced.args) if isinstance(node.op, Loop) and node.size == value.size]
+    users = dict.fromkeys(user for operand in shared for user in live_readers(operand.readers))
+    return [
+        user
+        for user in users
+        if user not in inside and isinstance(user.op, Reduction) and _is_beside(user, reduced, inside)
+    ]
 
 
 def _is_beside(node: Node, reduced: Node, inside: Set[Node]) -> bool:
@@ -117,10 +128,12 @@ def _is_beside(node: Node, reduced: Node, inside: Set[Node]) -> bool:
 
 
 def _may_be_sibling(node: Node) -> bool:
-    """Return whether a pending node is elementwise, and no other pending node reads it."""
+    """Return whether a pending node is elementwise, and read by no pending node; if it is a number, by no number."""
     if not isinstance(node.op, Loop) or node.flags & MASKED:
         return False
-    return all(map(is_spent, list(node.readers)))
+    users = [reader() for reader in list(node.readers)]
+    waiting = [user for user in users if user is not None and user.memory is None]
+    return not waiting if node.size > 1 else all(user.size > 1 for user in waiting)
 
 
 def plan_passes(
@@ -136,7 +149,7 @@ def plan_passes(
     Parameters
     ----------
     roots : sequence of Node
-        Pending nodes. Several have one shape.
+        Pending nodes.
     fused : Node, optional
         A reduction or a transform whose pass can compute the single root, too.
     most_weight : int
@@ -203,11 +216,18 @@ class _Planner:
         """Store heavy values that something else keeps alive, if that takes no pass of its own or others read them."""
         self._weigh()
         in_registers: set[Node] = set()
+        of_numbers: set[Node] = set()
         for outputs in self._groups():
             if not is_pass(outputs[0]) and self._fused is None:
                 in_registers.update(self._computed_by(outputs))
+                if outputs[0].size == 1:
+                    of_numbers.update(self._computed_by(outputs))
         for node in self._order:
-            if node in held and node not in self._stored and node is not self._fused and self._weights[node] > _STORED:
+            if node not in held or node in self._stored or node is self._fused:
+                continue
+            if node in of_numbers:
+                self._stored.add(node)
+            elif self._weights[node] > _STORED:
                 has_others = any(self._is_outside(reader) for reader in list(node.readers))
                 if has_others or (node in in_registers and self._weights[node] >= _CALL):
                     self._stored.add(node)
@@ -257,11 +277,14 @@ class _Planner:
         return postorder([root for root in outputs if root in self._inside], operands)
 
     def _groups(self) -> list[Pass]:
-        """Return the outputs of each pass: stored elementwise nodes of one shape that need the same passes before."""
+        """Return the outputs of each pass: stored nodes that need the same passes before.
+
+        They are elementwise nodes of one shape, or reductions over the same axes of one shape.
+        """
         levels: dict[Node, int] = {}
         groups: dict[tuple[int, int, int, Shape], list[Node]] = {}
         passes: list[tuple[tuple[int, int, int], Pass]] = []
-        reductions: dict[Any, list[tuple[int, Node]]] = {}
+        reductions: dict[tuple[int, Shape, Shape], tuple[int, list[Node]]] = {}
         for number, node in enumerate(self._order):
             level = 0
             for arg in node.args:
@@ -273,30 +296,16 @@ class _Planner:
                 continue
             reduced = self._fused if node is self._roots[0] and self._fused is not None else node
             if isinstance(reduced.op, Reduction):
-                reductions.setdefault((level, reduced.op.axes, reduced.args[0].shape), []).append((number, node))
+                space = level, reduced.op.axes, reduced.args[0].shape
+                reductions.setdefault(space, (number, []))[1].append(node)
             elif is_pass(reduced) or node.op is COMPRESS:
                 passes.append(((level, 1, number), (node,)))
             else:
                 groups.setdefault((level, 0, node.size, node.shape), []).append(node)
         passes += [(key[:3], tuple(nodes)) for key, nodes in groups.items()]
-        for (level, *_), numbered in reductions.items():
-            passes += [((level, 1, number), nodes) for number, nodes in self._reading_the_same(numbered)]
+        passes += [((level, 1, first), tuple(nodes)) for (level, *_), (first, nodes) in reductions.items()]
         passes.sort(key=lambda each: each[0])
         return [outputs for _, outputs in passes]
-
-    def _reading_the_same(self, numbered: list[tuple[int, Node]]) -> list[tuple[int, Pass]]:
-        """Divide reductions over the same axes into those that share an operand of full size, with the first number."""
-        found: list[tuple[int, list[Node], set[Node]]] = []
-        for number, node in numbered:
-            read = {each for each in self._operands(self._computed_by((node,))) if each.size > node.size}
-            for _, nodes, others in found:
-                if not read.isdisjoint(others):
-                    nodes.append(node)
-                    others |= read
-                    break
-            else:
-                found.append((number, [node], read))
-        return [(number, tuple(nodes)) for number, nodes, _ in found]
 
     def _cut(self, outputs: Pass) -> list[Pass]:
         """Cut a pass that is too large where the fewest values are alive. Return the outputs of its parts."""

@@ -153,8 +153,11 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
 // Whether a reduction may be computed with others that read the same memory; what is reduced at the call is not.
 bool may_share_a_pass(PyObject* root) {
     if (Py_TYPE(node.op.of(root)) != reduction_type) return false;
+    constexpr long long FEW_BYTES = 1 << 16;  // of a reduction to several numbers
     PyObject *value = PyTuple_GET_ITEM(node.args.of(root), 0), *on = device_of(root);
-    return on && as_wide(node.size.of(value)) * itemsize_of(value) > reduced_at_once(on) && has_company(root);
+    if (!on) return false;
+    const long long at_once = as_wide(node.size.of(root)) == 1 ? reduced_at_once(on) : FEW_BYTES;
+    return as_wide(node.size.of(value)) * itemsize_of(value) > at_once && has_company(root);
 }
 
 Outcome evaluate_fast(PyObject* root) {

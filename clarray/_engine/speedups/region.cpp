@@ -200,7 +200,7 @@ bool Region::is_sibling(PyObject* user, PyObject* root) const {
         ++all;
         return is_inside || !is_pass(of);
     };
-    return visit(user, enter, leave) && (shared >= MANY_SHARED || 2 * shared >= all);
+    return visit(user, enter, leave) && (as_wide(node.size.of(root)) == 1 || shared >= MANY_SHARED || 2 * shared >= all);
 }
 
 // As in `_is_beside`.
@@ -221,8 +221,8 @@ bool Region::is_beside(PyObject* user, PyObject* reduced) const {
     return visit(user, enter, leave);
 }
 
-// Add reductions that share an input of full size with one: as in `_reductions_beside`.
-bool Region::add_reductions(PyObject* reduced) {
+// Add reductions that share an operand of full size with one, and count them: as in `_reductions_beside`.
+bool Region::add_reductions(PyObject* reduced, size_t& added) {
     const long long size = as_wide(node.size.of(PyTuple_GET_ITEM(node.args.of(reduced), 0)));
     std::vector<Ref> found, level;
     Numbers seen;
@@ -235,11 +235,12 @@ bool Region::add_reductions(PyObject* reduced) {
     };
     for (PyObject* input : inputs_read_)
         if (as_wide(node.size.of(input)) == size) take_readers(input);
-    for (const Ref& inside : order) take_readers(inside.get());
+    for (const Ref& inside : order)
+        if (as_wide(node.size.of(inside.get())) == size) take_readers(inside.get());
     while (!level.empty()) {
         const Ref each = std::move(level.back());
         level.pop_back();
-        if (found.size() < MOST_SIBLINGS && is_beside(each.get(), reduced)) found.push_back(Ref::share(each.get()));
+        if (added < MOST_SIBLINGS && is_beside(each.get(), reduced)) ++added, found.push_back(Ref::share(each.get()));
         else if (as_wide(node.size.of(each.get())) == size) take_readers(each.get());
     }
     for (const Ref& each : found)
@@ -248,27 +249,25 @@ bool Region::add_reductions(PyObject* reduced) {
 }
 
 bool Region::add_siblings(PyObject* root) {
-    PyObject* reduced = nullptr;  // the only reduction, if the root is computed from it and constants
-    size_t passes = 0;
-    for (const Ref& each : order) {
-        if (!is_pass(each.get())) continue;
-        ++passes;
-        reduced = Py_TYPE(node.op.of(each.get())) == reduction_type ? each.get() : nullptr;
-    }
-    if (passes == 1 && reduced && is_same_shape(node.shape.of(reduced), node.shape.of(root))) return add_reductions(reduced);
-    if (is_pass(root) || order.size() < 2) return true;
+    const size_t own = order.size();
+    size_t added = 0;
+    for (size_t i = 0; i < order.size() && added < MOST_SIBLINGS; ++i)
+        if (Py_TYPE(node.op.of(order[i].get())) == reduction_type && !add_reductions(order[i].get(), added)) return false;
+    const bool is_number = as_wide(node.size.of(root)) == 1;
+    if (!is_number && (is_pass(root) || own < 2)) return true;
+    const size_t all = order.size();
     std::vector<Ref> found, level;
     Numbers seen;
-    for (size_t i = 0; i + 1 < order.size(); ++i) {
+    for (size_t i = 0; i < all; ++i) {
         PyObject* of = order[i].get();
-        if (is_pass(of) || !PyList_CheckExact(node.readers.of(of)) || PyList_GET_SIZE(node.readers.of(of)) < 2) continue;
+        if (of == root || !PyList_CheckExact(node.readers.of(of)) || PyList_GET_SIZE(node.readers.of(of)) < (is_number ? 1 : 2)) continue;
         level.push_back(Ref::share(of));
         while (!level.empty()) {
             const Ref each = std::move(level.back());
             level.pop_back();
-            bool is_read = false;
+            bool is_read = false;  // of a number, by another number
             each_reader(each.get(), [&](PyObject* user) {
-                is_read = true;
+                is_read = is_read || !is_number || as_wide(node.size.of(user)) == 1;
                 if (numbers_.find(user) != Numbers::NONE || seen.find(user) != Numbers::NONE) return;
                 seen[user] = 0;
                 level.push_back(Ref::share(user));

@@ -46,7 +46,7 @@ private:
     bool add_constant(PyObject* constant);
     bool add_siblings(PyObject* root);
     bool is_sibling(PyObject* user, PyObject* root) const;
-    bool add_reductions(PyObject* reduced);
+    bool add_reductions(PyObject* reduced, size_t& added);
     bool is_beside(PyObject* user, PyObject* reduced) const;
     void add_held();
     template <typename Number>

@@ -184,8 +184,9 @@ def reduce_source(
         _Member(number, plan, monoid, epilogue, inputs, position if monoid.indexed else None)
         for number, (monoid, epilogue) in enumerate(zip(monoids, epilogues, strict=True))
     ]
-    for member in members:
-        member.out = _with_step(member.out, inner)
+    step = _with_step(members[0].out, inner).step
+    for member in members:  # the outputs have the same strides
+        member.out = replace(member.out, step=step)
     out, *others = [member.out for member in members]
     final = plan.last or not plan.partial
     fields = Fields(

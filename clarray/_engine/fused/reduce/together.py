@@ -18,6 +18,7 @@ from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import Shape
 from clarray._engine.expr.node import Node, memory_of
 from clarray._engine.expr.reduction_epilogue import Epilogue
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.launch import scalars_of
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.fused.reduce.plan import reduce_space
@@ -53,7 +54,8 @@ class _Member(NamedTuple):
     planned: PlannedReduction
 
 
-class _Pass(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pass:
     """Reductions that one launch computes, or the parts of their states."""
 
     numbers: tuple[int, ...]
@@ -103,19 +105,21 @@ def reductions_together(
 def _passes(cache: KernelCache, epilogues: Sequence[Epilogue], targets: Sequence[Node]) -> tuple[_Pass, ...]:
     """Return the passes of two reductions or more. The others have a pass of their own."""
     value = epilogues[0].reduced.args[0]
-    at_once = cache.policies.reduce.at_once if cache.device.inline is not None else 0
-    if value.size * value.dtype.itemsize <= at_once:  # each is computed by the calling thread, or by NumPy
+    policy = cache.policies.reduce
+    at_once = policy.at_once if targets[0].size == 1 else policy.inline_bytes
+    is_small = value.size * value.dtype.itemsize <= at_once
+    if is_small and cache.device.inline is not None:  # each is computed by the calling thread, or by NumPy
         return ()
     layouts = tuple([target.strides for target in targets])
     key: list[Any] = ["together", signature_of(*(each.root for each in epilogues)), value.shape, layouts]
-    append_inputs(inputs_of(*(each.reduced for each in epilogues)), key, [], not cache.policies.reduce.explicit)
+    append_inputs(inputs_of(*(each.reduced for each in epilogues)), key, [], not policy.explicit)
     passes: tuple[_Pass, ...] = cache.value_for(tuple(key), _prepare, cache, epilogues, layouts)
     return passes
 
 
 def _prepare(cache: KernelCache, epilogues: Sequence[Epilogue], layouts: tuple[Shape, ...]) -> tuple[_Pass, ...]:
     """Divide reductions into passes, by the order in which each combines its values."""
-    groups: dict[Any, list[_Member]] = {}
+    groups: dict[Any, list[list[_Member]]] = {}
     for number, (epilogue, out) in enumerate(zip(epilogues, layouts, strict=True)):
         reduced = epilogue.reduced
         policy = select_policy(cache, reduced.args[0])
@@ -125,11 +129,15 @@ def _prepare(cache: KernelCache, epilogues: Sequence[Epilogue], layouts: tuple[S
         plan = planned.plan
         if plan.products or plan.rows_per_item > 1 or not monoid.associative or monoid.algebra == "extremum":
             continue
-        members = groups.setdefault((out, _order(planned)), [])
-        components = sum(len(member.monoid.components) for member in members) + len(monoid.components)
-        if components <= _MOST_STATES:
-            members.append(_Member(number, epilogue, monoid, position, planned))
-    prepared = [_prepare_pass(cache, out, members) for (out, _), members in groups.items() if len(members) > 1]
+        member = _Member(number, epilogue, monoid, position, planned)
+        for members in groups.setdefault((out, _order(planned)), [[]]):
+            if sum(len(each.monoid.components) for each in (*members, member)) <= _MOST_STATES:
+                members.append(member)
+                break
+        else:
+            groups[out, _order(planned)].append([member])
+    divided = [(out, members) for (out, _), several in groups.items() for members in several]
+    prepared = [_prepare_pass(cache, out, members) for out, members in divided if len(members) > 1]
     return tuple([each for each in prepared if each is not None])
 
 
