@@ -5,6 +5,7 @@ The pending graph is copied, and the copy is planned as in an evaluation, with m
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -16,6 +17,7 @@ from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 from clarray._engine.expr.region import Pass, held_nodes, pending_below
 from clarray._engine.fused.reduce.products import is_product
+from clarray._engine.fused.reduce.rows import fits_rows
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
@@ -217,7 +219,8 @@ class _DryRun:
             self._copies[id(node)].readers = [self._copy_user(r) for r in list(node.readers)]
         roots = [self._copies[id(node)] for node in originals]
         held_copies = {copied for original, copied in self._copies.items() if original in held}
-        for outputs in region_passes(roots, self._compute, held=held_copies):
+        rows = partial(fits_rows, self._state)
+        for outputs in region_passes(roots, self._compute, held=held_copies, fits_rows=rows):
             self._compute(*outputs)
         return self._passes
 

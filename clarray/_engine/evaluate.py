@@ -6,6 +6,7 @@ Pending nodes become leaves only in `evaluate`, and `finish` is the only functio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import Output, flat_launch, region_launch, strided_launch
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
+from clarray._engine.fused.reduce.rows import fits_rows, rows_launch
 from clarray._engine.fused.reduce.together import reductions_together
 from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
@@ -71,6 +73,7 @@ __all__ = [
 ]
 
 Allocate = Callable[[int], Memory]
+_FEW_BYTES = 1 << 16  # of a reduction to several numbers
 
 
 @accelerated
@@ -127,8 +130,9 @@ def _evaluate_whole(node: Node, device: Device, most_weight: int = MOST_WEIGHT) 
 
 
 def _evaluate_region(roots: Sequence[Node], most_weight: int) -> None:
-    """Turn the pending nodes `roots`, of one shape, into leaves."""
-    for outputs in region_passes(roots, _evaluate_pass, most_weight=most_weight):
+    """Turn the pending nodes `roots` into leaves."""
+    rows = partial(fits_rows, kernel_cache_of(device_of(*roots)))
+    for outputs in region_passes(roots, _evaluate_pass, most_weight=most_weight, fits_rows=rows):
         _evaluate_pass(*outputs)
 
 
@@ -159,8 +163,7 @@ def prepare_pass(
     Parameters
     ----------
     outputs : sequence of Node
-        Several elementwise nodes of one shape, several reductions over the same axes, or one node. What they read is
-        memory.
+        One node, or several, as `plan_passes` returns them. What they read is memory.
     allocate : callable
         Allocates memory, from the number of bytes.
     """
@@ -175,8 +178,11 @@ def prepare_pass(
     if not outputs[0].size:
         return leaves, []
     reductions = [each for each in epilogues if each is not None]
-    if reductions:
+    if len(reductions) == len(outputs):
         return leaves, reductions_together(cache, reductions, leaves)
+    if reductions:
+        count = len(reductions)
+        return leaves, [rows_launch(cache, outputs[:count], outputs[count:], leaves)]
     places = [Output(memory_of(out), 0, out.strides) for out in leaves]
     return leaves, [region_launch(cache, outputs, places)]
 
@@ -335,7 +341,18 @@ def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | HostLa
 
 def region_roots(node: Node) -> Pass:
     """Return the nodes that are computed when `node` is: the node, and siblings if it shares work with others."""
-    return with_siblings(node) if node.flags & (SHARED | LARGE | REDUCES) else (node,)
+    if not node.flags & (SHARED | LARGE | REDUCES) or _is_reduced_at_once(node):
+        return (node,)
+    return with_siblings(node)
+
+
+def _is_reduced_at_once(node: Node) -> bool:
+    """Return whether the calling thread reduces memory to a node, which takes less time than to look for siblings."""
+    if node.flags & LARGE or not _reduces_alone(node):
+        return False
+    device, value = device_of(node), node.args[0]
+    at_once = kernel_cache_of(device).policies.reduce.at_once if device.inline is not None else 0
+    return value.size * value.dtype.itemsize <= (at_once if node.size == 1 else min(at_once, _FEW_BYTES))
 
 
 def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options: Any) -> list[Pass]:

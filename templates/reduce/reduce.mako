@@ -25,6 +25,7 @@
 <%namespace name="together" file="/reduce/abreast.mako"/>
 <%namespace name="walking" file="/reduce/columns.mako"/>
 <%namespace name="blocks" file="/reduce/products.mako"/>
+<%namespace name="wholes" file="/reduce/rows.mako"/>
 <%
   parts = V // d.width
   wg = policy.work_group
@@ -164,19 +165,6 @@ for (${I} p = ${wanted} ? lane : parts; p < parts; p += ${of_lanes(1)}) {
   ${state} = combine${e.suffix}(${state}, s);
 }
 </%def>
-## Whether this work-group is the last of its block to have kept its states, as a ticket counter tells: it
-## combines them, and no second launch is needed. It waits for nobody, so no progress between groups is assumed;
-## `fence` makes a group's states visible to the others before its ticket is.
-<%def name="last_of_block()">
-${policy.fence}
-barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-if (get_local_id(0) == 0) {
-  last_group = atomic_inc(counters + block) == (int)parts - 1;
-  if (last_group) counters[block] = 0;
-}
-barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-${policy.fence}
-</%def>
 <%def name="write(e, state, output, column='0')">
 % if partial and not last:
 ${keep(e, state, output)}
@@ -273,7 +261,13 @@ ${together.rows(enter_first, enter_first_partial, decode, lambda state, output: 
       ${s.name}kept += ${s.base};
 % endfor
     }
-% for e in members:
+% for number, stage in enumerate(stages):
+% if number:
+    // what the row's lanes have found, they now read
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+% endif
+    {
+% for e in stage:
 % for c in range(chains_of(e)):
 % for w in range(accumulators_of(e)):
     acc_t${e.suffix} ${acc_of(e, w, c)} = acc_identity${e.suffix}();
@@ -301,7 +295,7 @@ ${blocks.run([f'acc0_{c}' for c in range(chains_of(members[0]))], 1, lambda y: o
         ${access.load(s, s.base, f'j{x}', f'_{x}')}
 % endfor
 % endfor
-% for e in members:
+% for e in stage:
 % if enters_in_blocks(e):
 <% count = accumulators_of(e) %>
 ${states.enter(e.m, [(acc_of(e, a, 0), ', '.join(entering(w, f'_{x}', e) for x in range(X) for w in range(a, parts, count))) for a in range(count)], 'fast_block', capture(one_by_one, e), e.suffix)}
@@ -321,7 +315,7 @@ ${states.enter(e.m, [(acc_of(e, a, 0), ', '.join(entering(w, f'_{x}', e) for x i
 % for s in operands:
           ${access.load(s, s.base, 'j')}
 % endfor
-% for e in members:
+% for e in stage:
 % for w in range(parts):
           ${enter(e, acc_of(e, w, 0), '', w)}
 % endfor
@@ -335,14 +329,14 @@ ${states.enter(e.m, [(acc_of(e, a, 0), ', '.join(entering(w, f'_{x}', e) for x i
           ${access.load_partial(s, s.base, 'j', 'count')}
 % endfor
 % endif
-% for e in members:
+% for e in stage:
           ${enter_partial(e, lambda w, c: acc_of(e, w, c), 'count', 0, f'(ample ? {e.m.lanes_from(f"{V} - count")} : {e.m.lanes_below("count")})' if d.width > 1 and not pairs else '')}
 % endfor
         }
       }
 % endif
     }
-% for e in members:
+% for e in stage:
     state_t${e.suffix} state${e.tag} = \
 % if d.width == 1:
 ${acc_of(e, 0, 0)};
@@ -361,13 +355,13 @@ fold_lanes${e.suffix}(${acc_of(e, 0, 0)});
 % endfor
 % if last:
     if (lane == 0 && active) {
-% for e in members:
+% for e in stage:
       ${keep(e, f'state{e.tag}', 'output')}
 % endfor
     }
-    ${last_of_block()}
+    ${wholes.last_of_block()}
     if (last_group) {
-% for e in members:
+% for e in stage:
     ${gather_parts(e, f'state{e.tag}', 'output', 'active')}
     ${tree(e, f'state{e.tag}')}
 % endfor
@@ -377,10 +371,16 @@ fold_lanes${e.suffix}(${acc_of(e, 0, 0)});
 % if final:
       const ${I} ${out.base} = ${out.name}kept;
 % endif
-% for e in members:
+% for e in stage:
       ${write(e, f'state{e.tag}', 'output')}
 % endfor
     }
+    }
+% endfor
+% if mapped is not None:
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${wholes.map_row(decode)}
+% endif
 % else:
     const ${I} across = ((${I})k0 + ${of_side(V * strip)} - 1) / (${of_side(V * strip)});
     const ${I} first = (block % across) * ${of_side(V * strip)} + beside * ${V * strip if spread == 1 else 1};

@@ -13,7 +13,7 @@ than to compute again, and a pass with too many operations or operands is cut wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from sys import getrefcount
 from typing import Any
 
@@ -42,6 +42,7 @@ isfinite conjugate logical_and logical_or logical_xor logical_not positive negat
 _CHEAP = frozenset(_CHEAP_NAMES.split())  # ufuncs of a few instructions, though their C text is a call
 
 Pass = tuple[Node, ...]
+FitsRows = Callable[[Sequence[Node], Sequence[Node]], bool]
 
 
 def pending_below(*roots: Node) -> list[Node]:
@@ -74,7 +75,7 @@ def with_siblings(root: Node) -> Pass:
         return (root,)
     inside = set(order)
     beside: list[Node] = []
-    reductions = [node for node in order if isinstance(node.op, Reduction)]
+    reductions = [node for node in order if isinstance(node.op, Reduction) and not _reads_selection(node)]
     while reductions and len(beside) < MOST_SIBLINGS:
         for user in _reductions_beside(reductions.pop(), inside):
             beside.append(user)
@@ -118,11 +119,15 @@ def _reductions_beside(reduced: Node, inside: Set[Node]) -> list[Node]:
     ]
 
 
+def _reads_selection(node: Node) -> bool:
+    return any(arg.flags & MASKED for arg in node.args)
+
+
 def _is_beside(node: Node, reduced: Node, inside: Set[Node]) -> bool:
     """Return whether a reduction may share the pass of another one: nothing else has to be computed for it before."""
     if node.op.axes != reduced.op.axes or node.args[0].shape != reduced.args[0].shape:
         return False
-    if any(arg.flags & MASKED for arg in node.args):
+    if _reads_selection(node):
         return False
     return not any(is_pass(below) for below in pending_below(*node.args) if below not in inside)
 
@@ -143,6 +148,7 @@ def plan_passes(
     *,
     store_roots: bool = True,
     held: Set[Node] = frozenset(),
+    fits_rows: FitsRows | None = None,
 ) -> list[Pass]:
     """Divide the region below `roots` into passes, in the order in which they run.
 
@@ -158,16 +164,24 @@ def plan_passes(
         Whether the last passes store the roots. If not, another kernel computes them while it reads the region.
     held : set of Node, optional
         The nodes that something outside the region keeps alive, as `held_nodes` finds them.
+    fits_rows : callable, optional
+        Returns whether one pass can compute reductions along rows, and elementwise nodes of the rows' shape.
 
     Returns
     -------
     list of tuple of Node
-        The outputs of each pass: several elementwise nodes of one shape, or one node of another kind.
+        The outputs of each pass: elementwise nodes of one shape, reductions over the same axes of one shape, such
+        reductions and then elementwise nodes that read them, or one node of another kind.
     """
     order = pending_below(*roots)
     if fused in held and fused not in roots and _is_stored_apart(fused):
         fused = None
-    return _Planner(order, roots, fused, most_weight).passes(held, store_roots)
+    planner = _Planner(order, roots, fused, most_weight)
+    if fits_rows is not None and fused is None:
+        reductions, outputs = planner.rows(held)
+        if outputs and fits_rows(reductions, outputs):
+            return [(*reductions, *outputs)]
+    return planner.passes(held, store_roots)
 
 
 def _is_stored_apart(node: Node | None) -> bool:
@@ -199,6 +213,32 @@ class _Planner:
         if not store_roots and not self._is_small(self._computed_by(self._roots), self._roots):
             self._stored.update(self._roots)
         return [part for outputs in self._groups() for part in self._cut(outputs)]
+
+    def rows(self, held: Set[Node]) -> tuple[list[Node], list[Node]]:
+        """Return the reductions and the elementwise results of a region that has one reduced space; else no results.
+
+        Elementwise values that several of the reductions read are computed again for each.
+        """
+        reductions = [node for node in self._order if isinstance(node.op, Reduction)]
+        if not reductions or any(
+            is_pass(node) or node.op is COMPRESS for node in self._order if node not in reductions
+        ):
+            return [], []
+        space = reductions[0].op.axes, reductions[0].args[0].shape
+        shape = space[1]
+        if any((node.op.axes, node.args[0].shape) != space or node.size == node.args[0].size for node in reductions):
+            return [], []
+        if any(root.shape != shape for root in self._roots if root not in reductions):
+            return [], []
+        self._weigh()
+        outputs = [
+            node
+            for node in self._order
+            if node in self._roots or (node in held and node.shape == shape and self._weights[node] > _STORED)
+        ]
+        outputs = [node for node in outputs if node not in reductions]
+        weight = len(reductions) * sum(map(_operation_weight, self._order))
+        return (reductions, outputs) if weight <= self._most_weight else ([], [])
 
     def _weigh(self) -> None:
         """Find the weight of computing each node from memory and from what is stored."""

@@ -34,15 +34,15 @@ from clarray._engine.algorithms.unique.launch_range_table import range_table
 from clarray._engine.expr import build
 from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import Node, constant, leaf
+from clarray._engine.expr.reduction_epilogue import Epilogue, find_epilogue
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.fused.compact.launch import compact
 from clarray._engine.fused.elementwise import launch_program as elementwise_program
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce import launch_program as reduce_program
-from clarray._engine.fused.reduce.launch import any_length_limit, find_epilogue, reduction_launches
+from clarray._engine.fused.reduce.launch import any_length_limit, reduction_launches
 from clarray._engine.fused.reduce.launch_program import plan_reduction
-from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch import kernel_cache
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.launch.operands import Operands

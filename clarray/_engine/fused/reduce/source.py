@@ -15,6 +15,7 @@ from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, p
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.reduction_epilogue import Epilogue
+from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.monoid_code import MonoidCode, StateEntry
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
 from clarray._engine.fused.reduce.products import ProductCall, state_entry
@@ -164,6 +165,36 @@ def _loop_fields(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowStages:
+    """Reductions of rows that read each other's results, and the elementwise results of the same kernel.
+
+    Parameters
+    ----------
+    counts : tuple of int
+        Number of reductions of each stage. A stage reads the results of those before.
+    results : tuple of Node
+        The input that stands for each reduction's result.
+    outputs : tuple of Node
+        The elementwise results.
+    accesses : tuple of str
+        The access class of each output along a row.
+    aligned : tuple of bool
+        Whether each output's rows begin aligned for vectors.
+    """
+
+    counts: tuple[int, ...]
+    results: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    accesses: tuple[str, ...]
+    aligned: tuple[bool, ...]
+
+    def fields(self, plan: ReducePlan) -> list[str | Group]:
+        """Declare the strides of the outputs."""
+        ranks = (("k", plan.kept_rank), ("r", plan.reduced_rank))
+        return [axes(plan.index, f"z{n}{axis}", rank) for n in range(len(self.outputs)) for axis, rank in ranks]
+
+
 def reduce_source(
     plan: ReducePlan,
     monoids: Sequence[Monoid],
@@ -171,6 +202,7 @@ def reduce_source(
     nodes: Sequence[Node],
     epilogues: Sequence[Epilogue],
     capabilities: Capabilities,
+    rows: RowStages | None = None,
 ) -> Source:
     """Render the first launch of some reductions over their distinct inputs `nodes`.
 
@@ -180,6 +212,8 @@ def reduce_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
+    for epilogue, result in zip(epilogues, rows.results if rows else (), strict=False):
+        inputs.slots[id(epilogue.reduced)] = inputs.slots[id(result)]
     members = [
         _Member(number, plan, monoid, epilogue, inputs, position if monoid.indexed else None)
         for number, (monoid, epilogue) in enumerate(zip(monoids, epilogues, strict=True))
@@ -189,13 +223,22 @@ def reduce_source(
         member.out = replace(member.out, step=step)
     out, *others = [member.out for member in members]
     final = plan.last or not plan.partial
+    mapped = Call("mapped", *rows.outputs, inputs=inputs) if rows else None
+    mapped_outs = [
+        _with_step(operand(f"z{n}", root.dtype, access, dialect, base=f"z{n}b", aligned=aligned), inner)
+        for n, (root, access, aligned) in enumerate(
+            zip(rows.outputs, rows.accesses, rows.aligned, strict=True) if rows else ()
+        )
+    ]
     fields = Fields(
         ("inputs", inputs.params),
         *[field for member in members for field in member.fields(plan)],
+        *[("mapped", [each for out in mapped_outs for each in parameters(out, const=False)]) for _ in [rows] if rows],
         ("loops", loop_fields(plan).declared),
+        *(rows.fields(plan) if rows else []),
     )
     argument_list = signature(fields, capabilities.argument_struct)
-    body = "".join(member.text for member in members) + argument_list.definition
+    body = "".join(member.text for member in members) + (mapped.text if mapped else "") + argument_list.definition
     body += render(
         "reduce/reduce",
         d=dialect,
@@ -204,6 +247,9 @@ def reduce_source(
         I=plan.index,
         policy=plan.policy,
         members=members,
+        stages=_stages(members, rows),
+        mapped=mapped,
+        mapped_outs=mapped_outs,
         m=members[0].m,
         value=members[0].value,
         masked=members[0].mask is not None,
@@ -220,7 +266,7 @@ def reduce_source(
         common={operands[number].name for number in plan.common},
         out=out,
         operands=operands,
-        all_operands=[*operands, out] if final else operands,
+        all_operands=[*operands, *mapped_outs, out] if final else operands,
         other_outs=[(other.p, other.start) for other in others] if final else (),
         kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank,
@@ -230,6 +276,12 @@ def reduce_source(
     )
     text = source(body, dialect, capabilities.function_attribute)
     return Source("reduce", text, argument_list.types, fields)
+
+
+def _stages(members: list[_Member], rows: RowStages | None) -> list[list[_Member]]:
+    """Return the reductions of each stage: all of them if none reads another one's result."""
+    waiting = iter(members)
+    return [[next(waiting) for _ in range(count)] for count in rows.counts] if rows else [members]
 
 
 class _Combined:

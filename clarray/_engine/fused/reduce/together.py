@@ -130,18 +130,18 @@ def _prepare(cache: KernelCache, epilogues: Sequence[Epilogue], layouts: tuple[S
         if plan.products or plan.rows_per_item > 1 or not monoid.associative or monoid.algebra == "extremum":
             continue
         member = _Member(number, epilogue, monoid, position, planned)
-        for members in groups.setdefault((out, _order(planned)), [[]]):
+        for members in groups.setdefault((out, combining_order(planned)), [[]]):
             if sum(len(each.monoid.components) for each in (*members, member)) <= _MOST_STATES:
                 members.append(member)
                 break
         else:
-            groups[out, _order(planned)].append([member])
+            groups[out, combining_order(planned)].append([member])
     divided = [(out, members) for (out, _), several in groups.items() for members in several]
     prepared = [_prepare_pass(cache, out, members) for out, members in divided if len(members) > 1]
     return tuple([each for each in prepared if each is not None])
 
 
-def _order(planned: PlannedReduction) -> tuple[Any, ...]:
+def combining_order(planned: PlannedReduction) -> tuple[Any, ...]:
     """Return all that the order depends on in which a reduction combines its values."""
     plan, space = planned.plan, planned.space
     kernel = replace(plan, accesses=(), out_access="", index="", aligned=False, out_aligned=False, ascending=True)
@@ -161,7 +161,7 @@ def _prepare_pass(cache: KernelCache, out: Shape, members: Sequence[_Member]) ->
     space = reduce_space(reduced.args[0].shape, reduced.op.axes, strides, task.vector, policy.short, False)
     plan = kernel_plan(policy, space, operands, position, task, division, first.planned.plan.explicit)
     planned = PlannedReduction(plan, operands, space, division, task.lanes, task)
-    if _order(planned) != _order(first.planned):
+    if combining_order(planned) != combining_order(first.planned):
         return None
     epilogues = [member.epilogue for member in members]
     monoids = [member.monoid for member in members]
