@@ -61,8 +61,12 @@ def explain(array: DeviceArray) -> Explanation:
     launches = [launch for _, group in passes for launch in group]
     descriptions = [_describe_launch(launch) for launch in launches]
     number = 0
-    for outputs, group in passes:
-        lines += ["", f"pass over memory for {', '.join(map(_dtype_and_shape, outputs))}"]
+    for count, (outputs, group) in enumerate(passes, 1):
+        operations = dry_run.operations[outputs]
+        lines += ["", f"pass {count} of {len(passes)}: {operations} operation{'s' * (operations != 1)}, which store"]
+        for output in outputs:
+            reason = dry_run.reasons.get(output, "it is asked for")
+            lines.append(f"  {dry_run.descriptions[output]}: {reason}")
         for _ in group:
             number += 1
             lines.append(f"  {number}. {descriptions[number - 1]}")
@@ -204,6 +208,9 @@ class _DryRun:
         self._state = cache
         self._copies: dict[int, Node] = {}
         self._passes: list[tuple[Pass, list[Launch]]] = []
+        self.reasons: dict[Node, str] = {}
+        self.descriptions: dict[Node, str] = {}  # of what is stored
+        self.operations: dict[Pass, int] = {}
 
     def run(self, root: Node) -> list[tuple[Pass, list[Launch]]]:
         """Return the outputs of each pass that would run, in order, with its launches."""
@@ -220,7 +227,7 @@ class _DryRun:
         roots = [self._copies[id(node)] for node in originals]
         held_copies = {copied for original, copied in self._copies.items() if original in held}
         rows = partial(fits_rows, self._state)
-        for outputs in region_passes(roots, self._compute, held=held_copies, fits_rows=rows):
+        for outputs in region_passes(roots, self._compute, held=held_copies, fits_rows=rows, reasons=self.reasons):
             self._compute(*outputs)
         return self._passes
 
@@ -247,6 +254,8 @@ class _DryRun:
         pending = tuple([node for node in outputs if node.memory is None])
         if not pending:
             return
+        self.descriptions |= {node: _describe_node(node) for node in pending}
+        self.operations[pending] = len(graph_of(*pending).pending)
         leaves, launches = prepare_pass(self._state, pending, self._allocate)
         # placeholders are not host memory, so the plan has no steps by NumPy
         self._passes.append((pending, [launch for launch in launches if isinstance(launch, Launch)]))

@@ -36,7 +36,7 @@ from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
-from clarray._engine.runtime import Device, Kernel, Memory
+from clarray._engine.runtime import Device, Kernel, Memory, profiling
 from clarray._engine.runtime import launch as launches
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime.backends import MachineCode
@@ -87,6 +87,8 @@ class NativeInterface(NamedTuple):
     node_type: type = nodes.Node
     selection_type: type = nodes.Selection
     non_consuming_ref: type = build.NonConsumingRef
+
+    note_line: Function = profiling.note_line
 
     # Evaluation
     fuse_below: Function = evaluation.materialize_below

@@ -17,6 +17,8 @@ import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - imported for the compiled core
 from clarray._engine.expr.bounds import record_range, record_subset_range, value_bounds
 from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
+from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.growth import observers
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -57,7 +59,7 @@ from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Simplify, Transform
-from clarray._engine.runtime import CompilationError, Device, Memory, hold_at_fork
+from clarray._engine.runtime import CompilationError, Device, Memory, hold_at_fork, profiling
 from clarray._engine.speedups import accelerated
 
 __all__ = [
@@ -144,9 +146,10 @@ def _evaluate_pass(*outputs: Node) -> None:
     device = device_of(*pending)
     bounds = value_bounds(pending[0]) if pending[0].op is INDEX else None
     eager = any(node.flags & EAGER for node in pending)
-    leaves, launches = prepare_pass(kernel_cache_of(device), pending, device.pool.allocate)
-    for launch in launches:
-        launch.run()
+    with profiling.pass_of(graph_of(*pending).pending if profiling.state.recorder is not None else ()):
+        leaves, launches = prepare_pass(kernel_cache_of(device), pending, device.pool.allocate)
+        for launch in launches:
+            launch.run()
     for node, place in zip(pending, leaves, strict=True):
         become_memory(node, memory_of(place), place.strides, place.contiguous)
     if bounds is not None:
@@ -196,6 +199,7 @@ def _evaluate_operands(node: Node) -> bool:
 
 
 hold_at_fork(graph_lock)
+observers.append(profiling.note_line)
 
 
 def _reduces_alone(node: Node) -> bool:

@@ -15,7 +15,7 @@ from weakref import ref
 import numpy as np
 
 from clarray._engine.expr.graph import graph_of
-from clarray._engine.expr.growth import count_growth
+from clarray._engine.expr.growth import note_growth
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -54,7 +54,7 @@ def unary(loop: Any, a: Node) -> Node:
         sig = _map_signatures[key] = intern_structure(key)
     args = (a,)
     node = Node(loop, args, a.shape, loop.out_dtype, a.size, sig, () if a.flags & LARGE else a.inputs or args)
-    node.since = count_growth(args)
+    note_growth(node)
     node.flags = a.flags
     readers.append(ref(node))
     count = len(readers)
@@ -98,7 +98,7 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     node.shape = shape
     node.dtype = loop.out_dtype
     node.size = size
-    node.since = count_growth(node.args)
+    note_growth(node)
     node.flags = flags
     node.sig = sig
     node.inputs = inputs
@@ -254,7 +254,7 @@ def replace_with_copy(node: Node, leaf: Node) -> None:
         node.op = copy
         node.args = node.inputs = (leaf,)
         node.sig = signature
-        node.since = count_growth(node.args)
+        note_growth(node)
         node.flags = 0
         leaf.memory.readers.append(ref(node))
         node.readers = list(readers)  # a thread that grows a node from this one rebuilds it
@@ -294,7 +294,7 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
     if flags & LARGE:
         key, inputs = LARGE_KEY, ()
     node = Node(op, args, shape, dtype, math.prod(shape), intern_structure(key), inputs)
-    node.since = count_growth(args)
+    note_growth(node)
     node.flags = flags
     _register(node)
     for a, readers in zip(args, readers_before, strict=True):
@@ -321,7 +321,7 @@ def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
     node.op = COMPRESS
     node.args = (value, mask)
     node.dtype = value.dtype
-    node.since = count_growth(node.args)
+    note_growth(node)
     inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
     if len(inputs) > TREE_LIMIT:
         flags |= LARGE
@@ -417,7 +417,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
             intern_structure((-2, op.code, a.sig)),
             () if a.flags & LARGE else a.inputs or args,
         )
-        node.since = count_growth(args)
+        note_growth(node)
         node.flags = (a.flags | REDUCES) & ~MASKED
         _register(node)
         if a.readers is not readers_before:

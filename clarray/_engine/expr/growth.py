@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import accelerated, native
 from clarray._engine.weights import WEIGHT_LIMIT
 
-__all__ = ["count_growth", "is_costly", "limit"]
+__all__ = ["count_growth", "is_costly", "limit", "note_growth", "observers"]
 
 
 class Limit:
@@ -25,6 +27,7 @@ class Limit:
 
 
 limit = Limit()
+observers: list[Callable[[Node], None]] = []  # are called with each node that Python grows
 _grown = 0  # the weight of all nodes that have been grown
 
 
@@ -41,6 +44,13 @@ def count_growth(args: tuple[Node, ...]) -> int:
             weight += a.memory.cost
     _grown += weight
     return since
+
+
+def note_growth(node: Node) -> None:
+    """Count a new node, and show it to the observers."""
+    node.since = count_growth(node.args)
+    for observe in observers:
+        observe(node)
 
 
 @accelerated

@@ -94,7 +94,7 @@ def _of_same_shape(root: Node, order: list[Node]) -> list[Node]:
     for node in order:
         if node is not root and (len(node.readers) > 1 or root.size == 1):
             for user in live_readers(node.readers):
-                if user not in inside and user.shape == root.shape and _may_be_sibling(user):
+                if user not in inside and _may_be_sibling(user) and user.shape == root.shape:
                     found[user] = None
     siblings: list[Node] = []
     for user in found:
@@ -125,9 +125,9 @@ def _reads_selection(node: Node) -> bool:
 
 def _is_beside(node: Node, reduced: Node, inside: Set[Node]) -> bool:
     """Return whether a reduction may share the pass of another one: nothing else has to be computed for it before."""
-    if node.op.axes != reduced.op.axes or node.args[0].shape != reduced.args[0].shape:
+    if _reads_selection(node):  # whose shape is not known yet
         return False
-    if _reads_selection(node):
+    if node.op.axes != reduced.op.axes or node.args[0].shape != reduced.args[0].shape:
         return False
     return not any(is_pass(below) for below in pending_below(*node.args) if below not in inside)
 
@@ -138,7 +138,7 @@ def _may_be_sibling(node: Node) -> bool:
         return False
     users = [reader() for reader in list(node.readers)]
     waiting = [user for user in users if user is not None and user.memory is None]
-    return not waiting if node.size > 1 else all(user.size > 1 for user in waiting)
+    return not waiting if node.size > 1 else all(user.flags & MASKED or user.size > 1 for user in waiting)
 
 
 def plan_passes(
@@ -149,6 +149,7 @@ def plan_passes(
     store_roots: bool = True,
     held: Set[Node] = frozenset(),
     fits_rows: FitsRows | None = None,
+    reasons: dict[Node, str] | None = None,
 ) -> list[Pass]:
     """Divide the region below `roots` into passes, in the order in which they run.
 
@@ -166,6 +167,8 @@ def plan_passes(
         The nodes that something outside the region keeps alive, as `held_nodes` finds them.
     fits_rows : callable, optional
         Returns whether one pass can compute reductions along rows, and elementwise nodes of the rows' shape.
+    reasons : dict, optional
+        Is filled with the reason why each node is stored.
 
     Returns
     -------
@@ -176,10 +179,11 @@ def plan_passes(
     order = pending_below(*roots)
     if fused in held and fused not in roots and _is_stored_apart(fused):
         fused = None
-    planner = _Planner(order, roots, fused, most_weight)
+    planner = _Planner(order, roots, fused, most_weight, {} if reasons is None else reasons)
     if fits_rows is not None and fused is None:
         reductions, outputs = planner.rows(held)
         if outputs and fits_rows(reductions, outputs):
+            planner.store([*reductions, *outputs], "in one launch with its row, which is read once")
             return [(*reductions, *outputs)]
     return planner.passes(held, store_roots)
 
@@ -194,24 +198,42 @@ def _is_stored_apart(node: Node | None) -> bool:
 class _Planner:
     """Decides which nodes of a region become memory, and which of them one pass stores."""
 
-    def __init__(self, order: list[Node], roots: Sequence[Node], fused: Node | None, most_weight: int) -> None:
+    def __init__(
+        self,
+        order: list[Node],
+        roots: Sequence[Node],
+        fused: Node | None,
+        most_weight: int,
+        reasons: dict[Node, str],
+    ) -> None:
         self._order = order
         self._roots = roots
         self._most_weight = most_weight
         self._inside = set(order)
-        self._stored: set[Node] = {node for node in order if is_pass(node) and node is not fused}
+        self._stored: set[Node] = set()
+        self._reasons = reasons
+        for node in order:
+            if is_pass(node) and node is not fused:
+                self.store([node], "all of its operand is needed for one of its elements")
         self._weights: dict[Node, int] = {}
         self._fused = fused
+
+    def store(self, nodes: Iterable[Node], reason: str) -> None:
+        """Decide that nodes are stored, each for the first reason that is given."""
+        for node in nodes:
+            self._stored.add(node)
+            self._reasons.setdefault(node, reason)
 
     def passes(self, held: Set[Node], store_roots: bool) -> list[Pass]:
         """Return the outputs of each pass. `held` are the nodes that something outside the region keeps alive."""
         if store_roots:
-            self._stored.update(self._roots)
+            self.store(self._roots[:1], "it is asked for")
+            self.store(self._roots[1:], "it has an array, and shares work or memory with what is asked for")
         self._store_held(held)
         self._store_broadcast()
         self._store_repeated()
         if not store_roots and not self._is_small(self._computed_by(self._roots), self._roots):
-            self._stored.update(self._roots)
+            self.store(self._roots, "the kernel that reads it would have too many operations or operands")
         return [part for outputs in self._groups() for part in self._cut(outputs)]
 
     def rows(self, held: Set[Node]) -> tuple[list[Node], list[Node]]:
@@ -242,15 +264,17 @@ class _Planner:
 
     def _weigh(self) -> None:
         """Find the weight of computing each node from memory and from what is stored."""
-        weights = self._weights
         for node in self._order:
-            weight = _operation_weight(node)
-            for arg in node.args:
-                if arg in self._stored or arg.memory is not None:
-                    weight += _LOAD if arg.size > 1 else 0
-                else:
-                    weight += weights.get(arg, 0)
-            weights[node] = min(weight, _HEAVIEST)
+            self._weigh_one(node)
+
+    def _weigh_one(self, node: Node) -> None:
+        weight = _operation_weight(node)
+        for arg in node.args:
+            if arg in self._stored or arg.memory is not None:
+                weight += _LOAD if arg.size > 1 else 0
+            else:
+                weight += self._weights.get(arg, 0)
+        self._weights[node] = min(weight, _HEAVIEST)
 
     def _store_held(self, held: Set[Node]) -> None:
         """Store heavy values that something else keeps alive, if that takes no pass of its own or others read them."""
@@ -263,14 +287,15 @@ class _Planner:
                 if outputs[0].size == 1:
                     of_numbers.update(self._computed_by(outputs))
         for node in self._order:
+            self._weigh_one(node)  # what it reads may be stored by now
             if node not in held or node in self._stored or node is self._fused:
                 continue
             if node in of_numbers:
-                self._stored.add(node)
+                self.store([node], "it has an array, and takes next to nothing")
             elif self._weights[node] > _STORED:
                 has_others = any(self._is_outside(reader) for reader in list(node.readers))
                 if has_others or (node in in_registers and self._weights[node] >= _CALL):
-                    self._stored.add(node)
+                    self.store([node], "it has an array, and costs more to compute again than to load")
 
     def _is_outside(self, reader: Any) -> bool:
         user = reader()
@@ -286,7 +311,7 @@ class _Planner:
                     and not is_pass(node)
                     and self._weights[arg] >= _CALL
                 ):
-                    self._stored.add(arg)
+                    self.store([arg], "it is broadcast: several elements would compute it again")
 
     def _store_repeated(self) -> None:
         """Store heavy values that several passes would compute."""
@@ -302,7 +327,7 @@ class _Planner:
                 if node in self._stored or node is self._fused or node in covered:
                     continue
                 if counts.get(node, 0) > 1 and self._weights[node] > _STORED:
-                    self._stored.add(node)
+                    self.store([node], "several passes read it, and it costs more to compute again than to load")
                     covered.update(self._computed_by((node,)))
             if len(self._stored) == before:
                 return
@@ -358,7 +383,7 @@ class _Planner:
             if end == len(nodes):
                 return [*parts, outputs]
             alive = [node for node in nodes[:end] if node in outputs or last_use[node] >= end]
-            self._stored.update(alive)
+            self.store(alive, "the pass is cut here: it would have too many operations or operands")
             parts += [(node,) for node in alive if node.shape != shape]
             parts += [together] if (together := tuple([node for node in alive if node.shape == shape])) else []
             outputs = tuple([node for node in outputs if node not in alive])

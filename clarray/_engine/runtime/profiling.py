@@ -15,10 +15,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from weakref import WeakKeyDictionary
 
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.runtime import profile_views
@@ -57,7 +58,7 @@ class Record:
     seconds : float
         Elapsed time, waiting included.
     where : str
-        ``file:line`` of the nearest caller outside clarray.
+        ``file:line`` of the nearest caller outside clarray, or ``file:lines`` of the statements that a pass computes.
     first : bool
         Whether a launch includes the compilation of its kernel, as PoCL does it.
     start : float
@@ -105,6 +106,8 @@ class Profile:
 
     records: list[Record] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter, compare=False)
+    _lines: WeakKeyDictionary[Any, str] = field(default_factory=WeakKeyDictionary, compare=False, repr=False)
+    _where: str = field(default="", compare=False, repr=False)  # the lines of the pass that is computed now
 
     def _select(self, kind: Kind) -> list[Record]:
         return [record for record in self.records if record.kind == kind]
@@ -241,11 +244,55 @@ def record(kind: Kind, name: str, nbytes: int, seconds: float, first: bool = Fal
                 name=name,
                 nbytes=int(nbytes),
                 seconds=seconds,
-                where=caller(),
+                where=recorder._where or caller(),
                 first=first,
                 start=max(start, 0.0),
             )
         )
+
+
+def note_line(node: Any) -> None:
+    """Note the line of the program that grows a node."""
+    recorder = state.recorder
+    if recorder is not None:
+        recorder._lines[node] = caller()
+
+
+@contextmanager
+def pass_of(nodes: Iterable[Any]) -> Iterator[None]:
+    """Name the lines that have grown some nodes in the records of a block, which computes the nodes."""
+    recorder = state.recorder
+    if recorder is None:
+        yield
+        return
+    before = recorder._where
+    recorder._where = _joined([recorder._lines[node] for node in nodes if node in recorder._lines])
+    try:
+        yield
+    finally:
+        recorder._where = before
+
+
+_MOST_RANGES = 4
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Return lines such as ``a.py:3`` and ``a.py:4`` as ``a.py:3-4``, the files in alphabetical order."""
+    found: dict[str, set[int]] = {}
+    for line in lines:
+        name, _, number = line.rpartition(":")
+        if name:
+            found.setdefault(name, set()).add(int(number))
+    texts: list[str] = []
+    for name, numbers in sorted(found.items()):
+        ranges: list[tuple[int, int]] = []
+        for each in sorted(numbers):
+            first = ranges.pop()[0] if ranges and each == ranges[-1][1] + 1 else each
+            ranges.append((first, each))
+        if len(ranges) > _MOST_RANGES:
+            ranges = [(min(numbers), max(numbers))]
+        texts.append(f"{name}:{','.join(f'{low}-{high}' if low < high else f'{low}' for low, high in ranges)}")
+    return " ".join(texts)
 
 
 def caller() -> str:

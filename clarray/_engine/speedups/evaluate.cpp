@@ -155,7 +155,7 @@ bool may_share_a_pass(PyObject* root) {
     if (Py_TYPE(node.op.of(root)) != reduction_type) return false;
     constexpr long long FEW_BYTES = 1 << 16;  // of a reduction to several numbers
     PyObject *value = PyTuple_GET_ITEM(node.args.of(root), 0), *on = device_of(root);
-    if (!on) return false;
+    if (!on || is_selection(value)) return false;
     const long long at_once = as_wide(node.size.of(root)) == 1 ? reduced_at_once(on) : std::min(reduced_at_once(on), FEW_BYTES);
     return as_wide(node.size.of(value)) * itemsize_of(value) > at_once && has_company(root);
 }

@@ -1,4 +1,5 @@
 // Growing expressions: the native implementation of `unary`, `binary`, `nary` and `reduction` in clarray._engine.expr.build.
+#include "launch.hpp"
 #include "places.hpp"
 
 #include <algorithm>
@@ -180,7 +181,9 @@ Ref made_of(PyObject* operation, const OperandSpan& operands, Result result) {
     node.inputs.put(out, inputs.release());
     node.readers.put(out, readers.release());
     node.memory.set(out, Py_None);
-    return note_reader(out, operands) ? std::move(made) : Ref();
+    if (!note_reader(out, operands)) return {};
+    const bool is_profiled = profiling_state && recorder.recorder.of(profiling_state) != Py_None;
+    return !is_profiled || Ref::steal(invoke(python.note_line, out)) ? std::move(made) : Ref();
 }
 
 Structure key_of(long operation, const OperandSpan& operands) {

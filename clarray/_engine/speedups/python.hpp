@@ -13,7 +13,7 @@
     X(unary) X(binary) X(nary) X(refresh_metadata) X(rebuild) X(prune_or_mark_shared) X(become_copy) X(intern_structure) X(leaf_signature) \
     X(constant_signature) X(cast_loop) X(find_finish) X(fuse_below) X(evaluate) X(evaluate_judged) X(write) X(remember_part) \
     X(plan_elementwise) X(plan_reduction) X(plan_selection) X(plain_reduction) X(vector_product_steps) X(capture_call) X(scalar) \
-    X(computed_number) X(setitem) X(captured_getitem) X(captured_setitem) X(prune_views) X(operand_from_host) X(by_numpy) X(hide_own_frames)
+    X(computed_number) X(setitem) X(captured_getitem) X(captured_setitem) X(prune_views) X(operand_from_host) X(by_numpy) X(hide_own_frames) X(note_line)
 
 // Other objects: markers of the graph, classes that are only compared or called, tables.
 #define CLARRAY_OBJECTS(X) \

@@ -16,6 +16,8 @@ uint64_t mix(uint64_t word) {
 }
 
 bool is_pending(PyObject* of) { return node.memory.of(of) == Py_None && PyTuple_GET_SIZE(node.args.of(of)); }
+// The number of elements; -1 for a selection, which has to be evaluated to say it.
+long long size_of(PyObject* of) { return is_selection(of) ? -1 : as_wide(node.size.of(of)); }
 bool is_pass(PyObject* of) { return is_pass_type(Py_TYPE(node.op.of(of))); }
 
 // The pending nodes that read a node.
@@ -185,7 +187,7 @@ bool Region::walk(PyObject* root) {
 
 // As in `with_siblings`.
 bool Region::is_sibling(PyObject* user, PyObject* root) const {
-    if (Py_TYPE(node.op.of(user)) != loop_type || as_long(node.flags.of(user)) & MASKED) return false;
+    if (Py_TYPE(node.op.of(user)) != loop_type || is_selection(user)) return false;
     if (!is_same_shape(node.shape.of(user), node.shape.of(root))) return false;
     Numbers seen;
     size_t shared = 0, all = 0;
@@ -200,7 +202,7 @@ bool Region::is_sibling(PyObject* user, PyObject* root) const {
         ++all;
         return is_inside || !is_pass(of);
     };
-    return visit(user, enter, leave) && (as_wide(node.size.of(root)) == 1 || shared >= MANY_SHARED || 2 * shared >= all);
+    return visit(user, enter, leave) && (size_of(root) == 1 || shared >= MANY_SHARED || 2 * shared >= all);
 }
 
 // As in `_is_beside`.
@@ -208,9 +210,9 @@ bool Region::is_beside(PyObject* user, PyObject* reduced) const {
     if (Py_TYPE(node.op.of(user)) != reduction_type) return false;
     PyObject *args = node.args.of(user), *value = PyTuple_GET_ITEM(args, 0);
     PyObject *axes = reduction.axes.of(node.op.of(user)), *others = reduction.axes.of(node.op.of(reduced));
-    if (!is_same_shape(axes, others) || !is_same_shape(node.shape.of(value), node.shape.of(PyTuple_GET_ITEM(node.args.of(reduced), 0)))) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
-        if (as_long(node.flags.of(PyTuple_GET_ITEM(args, i))) & MASKED) return false;
+        if (is_selection(PyTuple_GET_ITEM(args, i))) return false;
+    if (!is_same_shape(axes, others) || !is_same_shape(node.shape.of(value), node.shape.of(PyTuple_GET_ITEM(node.args.of(reduced), 0)))) return false;
     Numbers seen;
     const auto enter = [&](PyObject* of) {
         if (!is_pending(of) || seen.find(of) != Numbers::NONE) return false;
@@ -223,7 +225,7 @@ bool Region::is_beside(PyObject* user, PyObject* reduced) const {
 
 // Add reductions that share an operand of full size with one, and count them: as in `_reductions_beside`.
 bool Region::add_reductions(PyObject* reduced, size_t& added) {
-    const long long size = as_wide(node.size.of(PyTuple_GET_ITEM(node.args.of(reduced), 0)));
+    const long long size = size_of(PyTuple_GET_ITEM(node.args.of(reduced), 0));
     std::vector<Ref> found, level;
     Numbers seen;
     const auto take_readers = [&](PyObject* of) {
@@ -234,14 +236,14 @@ bool Region::add_reductions(PyObject* reduced, size_t& added) {
         });
     };
     for (PyObject* input : inputs_read_)
-        if (as_wide(node.size.of(input)) == size) take_readers(input);
+        if (size_of(input) == size) take_readers(input);
     for (const Ref& inside : order)
-        if (as_wide(node.size.of(inside.get())) == size) take_readers(inside.get());
+        if (size_of(inside.get()) == size) take_readers(inside.get());
     while (!level.empty()) {
         const Ref each = std::move(level.back());
         level.pop_back();
         if (added < MOST_SIBLINGS && is_beside(each.get(), reduced)) ++added, found.push_back(Ref::share(each.get()));
-        else if (as_wide(node.size.of(each.get())) == size) take_readers(each.get());
+        else if (size_of(each.get()) == size) take_readers(each.get());
     }
     for (const Ref& each : found)
         if (!walk(each.get())) return false;
@@ -253,7 +255,7 @@ bool Region::add_siblings(PyObject* root) {
     size_t added = 0;
     for (size_t i = 0; i < order.size() && added < MOST_SIBLINGS; ++i)
         if (Py_TYPE(node.op.of(order[i].get())) == reduction_type && !add_reductions(order[i].get(), added)) return false;
-    const bool is_number = as_wide(node.size.of(root)) == 1;
+    const bool is_number = size_of(root) == 1;
     if (!is_number && (is_pass(root) || own < 2)) return true;
     const size_t all = order.size();
     std::vector<Ref> found, level;
@@ -267,7 +269,7 @@ bool Region::add_siblings(PyObject* root) {
             level.pop_back();
             bool is_read = false;  // of a number, by another number
             each_reader(each.get(), [&](PyObject* user) {
-                is_read = is_read || !is_number || as_wide(node.size.of(user)) == 1;
+                is_read = is_read || !is_number || size_of(user) == 1;
                 if (numbers_.find(user) != Numbers::NONE || seen.find(user) != Numbers::NONE) return;
                 seen[user] = 0;
                 level.push_back(Ref::share(user));
