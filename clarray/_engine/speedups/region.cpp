@@ -69,6 +69,12 @@ uint32_t Numbers::find(uint64_t word) const {
     return many_.empty() ? few_[at].number : many_[at].number;
 }
 
+void Numbers::reserve(size_t count) {
+    size_t size = FEW;
+    while (size < 2 * count) size *= 2;
+    if (size > FEW && !used_) many_.resize(size);
+}
+
 void Numbers::enlarge() {
     std::vector<Slot> old(many_.empty() ? 8 * FEW : 4 * many_.size());
     old.swap(many_);
@@ -193,6 +199,8 @@ bool Region::is_sibling(PyObject* user, PyObject* root) const {
     size_t shared = 0, all = 0;
     const auto enter = [&](PyObject* of) {
         if (!is_pending(of) || seen.find(of) != Numbers::NONE) return false;
+        // the passes below what is inside are inside, and so many shared nodes are enough
+        if (shared >= MANY_SHARED && numbers_.find(of) != Numbers::NONE) return false;
         seen[of] = 0;
         return true;
     };
@@ -321,12 +329,15 @@ bool has_company(PyObject* reduced) {
 }
 
 bool Region::describe(PyObject* root) {
+    static thread_local size_t last_count = 0;  // regions come again
+    numbers_.reserve(last_count);
     constexpr size_t MOST_KEPT = 512;  // bytes of a key that are asked for at once
     call.key.reserve(MOST_KEPT);
     call.key.push_back(EVALUATION);
     if (!is_pending(root) || !walk(root)) return false;
     if (!add_siblings(root)) return false;
     add_held();
+    last_count = numbers_.count();
     return call.device && !PyErr_Occurred();
 }
 

@@ -12,6 +12,8 @@ public:
     uint32_t find(PyObject* of) const { return find(reinterpret_cast<uint64_t>(of)); }
     // The place for the number of a word that has none yet, or of one that has.
     uint32_t& operator[](uint64_t word);
+    void reserve(size_t count);  // of an empty one
+    size_t count() const { return used_; }
     uint32_t& operator[](PyObject* of) { return (*this)[reinterpret_cast<uint64_t>(of)]; }
 
 private:

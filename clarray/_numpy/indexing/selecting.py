@@ -63,6 +63,7 @@ def _weak_or_dtype(value: Any) -> Any:
     return value if weak_type(value) is not None else np.asarray(value).dtype
 
 
+@captured_growth(operands=3)
 def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
     """Take elements of `x` where a condition is true, and elements of `y` elsewhere.
 
@@ -98,7 +99,6 @@ def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
     return mark_0d_array(lazy_where(condition, x, y))
 
 
-@captured_growth(operands=3)
 def lazy_where(condition: Any, x: Any, y: Any) -> DeviceArray:
     """Return `where` of three operands, maybe pending. The result of scalars is a scalar."""
     device = ufunc_calls.device_of_operands((condition, x, y))

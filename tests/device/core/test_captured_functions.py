@@ -141,6 +141,7 @@ COMPUTED = {
     "real_if_close": "xp.real_if_close(z)",
     "round": "xp.round(x, 1)",
     "select": "xp.select([m, x > 1], [x, y])",
+    "where": "xp.where(m, x, y)",
     "sinc": "xp.sinc(x)",
     "std": "xp.std(x)",
     "trace": "xp.trace(A)",
