@@ -11,13 +11,12 @@ from weakref import ref
 
 from clarray._api.explanation import Box, Explanation
 from clarray._core.device_array import DeviceArray
-from clarray._engine.evaluate import device_of, kernel_cache_of, prepare_pass, region_passes, region_roots
+from clarray._engine.evaluate import device_of, fits_rows, kernel_cache_of, prepare_pass, region_passes, region_roots
 from clarray._engine.expr.build import NonConsumingRef, notify_users, selected
 from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 from clarray._engine.expr.region import Pass, held_nodes, pending_below
 from clarray._engine.fused.reduce.products import is_product
-from clarray._engine.fused.reduce.rows import fits_rows
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform

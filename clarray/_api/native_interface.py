@@ -26,7 +26,7 @@ from clarray._engine import weights
 from clarray._engine.expr import build, layout
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import record_subset_range
-from clarray._engine.expr.transform_epilogue import find_transform_epilogue
+from clarray._engine.expr.epilogues import find_transform_epilogue
 from clarray._engine.fused.compact.launch_program import plan_selection
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce.launch_program import plan_reduction

@@ -17,6 +17,7 @@ import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - imported for the compiled core
 from clarray._engine.expr.bounds import record_range, record_subset_range, value_bounds
 from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
+from clarray._engine.expr.epilogues import Epilogue, TransformEpilogue, find_epilogue, find_transform_epilogue
 from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.growth import observers
 from clarray._engine.expr.node import (
@@ -37,7 +38,6 @@ from clarray._engine.expr.node import (
     memory_of,
     replanned,
 )
-from clarray._engine.expr.reduction_epilogue import Epilogue, find_epilogue
 from clarray._engine.expr.region import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
@@ -48,19 +48,17 @@ from clarray._engine.expr.region import (
     with_siblings,
 )
 from clarray._engine.expr.result_layout import result_strides
-from clarray._engine.expr.transform_epilogue import TransformEpilogue, find_transform_epilogue
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import Output, flat_launch, region_launch, strided_launch
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
-from clarray._engine.fused.reduce.rows import fits_rows, rows_launch
-from clarray._engine.fused.reduce.together import reductions_together
 from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Simplify, Transform
 from clarray._engine.runtime import CompilationError, Device, Memory, hold_at_fork, profiling
 from clarray._engine.speedups import accelerated
+from clarray._engine.threads import import_whole
 
 __all__ = [
     "device_of",
@@ -182,10 +180,12 @@ def prepare_pass(
         return leaves, []
     reductions = [each for each in epilogues if each is not None]
     if len(reductions) == len(outputs):
-        return leaves, reductions_together(cache, reductions, leaves)
+        together = import_whole("clarray._engine.fused.reduce.together")
+        return leaves, together.reductions_together(cache, reductions, leaves)
     if reductions:
         count = len(reductions)
-        return leaves, [rows_launch(cache, outputs[:count], outputs[count:], leaves)]
+        rows = import_whole("clarray._engine.fused.reduce.rows")
+        return leaves, [rows.rows_launch(cache, outputs[:count], outputs[count:], leaves)]
     places = [Output(memory_of(out), 0, out.strides) for out in leaves]
     return leaves, [region_launch(cache, outputs, places)]
 
@@ -341,6 +341,13 @@ def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | HostLa
     assert memory is not None
     launch = flat_launch(cache, node, memory, target.offset) if target.contiguous else None
     return launch or strided_launch(cache, node, memory, target.offset, target.strides)
+
+
+def fits_rows(cache: KernelCache, reductions: Sequence[Node], outputs: Sequence[Node]) -> bool:
+    """Return whether one launch can compute reductions along rows and elementwise results of the rows' shape."""
+    rows = import_whole("clarray._engine.fused.reduce.rows")  # which most programs do not need
+    fits: bool = rows.fits_rows(cache, reductions, outputs)
+    return fits
 
 
 def region_roots(node: Node) -> Pass:

@@ -11,12 +11,11 @@ from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
 from clarray._engine.expr.build import live_readers, prune, replace_with_copy
+from clarray._engine.expr.epilogues import find_epilogue, transform_inputs
 from clarray._engine.expr.graph import graph_of, inputs_of
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
-from clarray._engine.expr.reduction_epilogue import find_epilogue
 from clarray._engine.expr.result_layout import view_of
-from clarray._engine.expr.transform_epilogue import transform_inputs
 from clarray._engine.expr.view import strides_descend
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 from clarray._engine.runtime import Device, Memory

@@ -90,11 +90,13 @@ def with_siblings(root: Node) -> Pass:
 def _of_same_shape(root: Node, order: list[Node]) -> list[Node]:
     """Return other results of a node's shape that share the work of its region, and need no other passes."""
     inside = set(order)
+    # a number that reads the number is not computed with it: the kernel that writes it to an array may do so
+    later = set(live_readers(root.readers)) if root.size == 1 else set[Node]()
     found: dict[Node, None] = {}
     for node in order:
         if node is not root and (len(node.readers) > 1 or root.size == 1):
             for user in live_readers(node.readers):
-                if user not in inside and _may_be_sibling(user) and user.shape == root.shape:
+                if user not in inside and user not in later and _may_be_sibling(user) and user.shape == root.shape:
                     found[user] = None
     siblings: list[Node] = []
     for user in found:

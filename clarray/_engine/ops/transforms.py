@@ -35,7 +35,7 @@ class Transform:
         Cache key of the pass without its operand: passes with equal codes are equal.
     launch : callable
         ``launch(cache, code, epilogue, out)`` returns the launch that computes an
-        `expr.transform_epilogue.TransformEpilogue` into the leaf `out`, which has the memory order of its root.
+        `expr.epilogues.TransformEpilogue` into the leaf `out`, which has the memory order of its root.
     has_epilogue : bool
         Whether elementwise operations may be fused into its last pass.
     simplify : callable, optional

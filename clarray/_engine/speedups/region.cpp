@@ -268,6 +268,19 @@ bool Region::add_siblings(PyObject* root) {
     const size_t all = order.size();
     std::vector<Ref> found, level;
     Numbers seen;
+    const auto see_users = [&](PyObject* of) {
+        each_reader(of, [&](PyObject* user) {
+            if (seen.find(user) != Numbers::NONE) return;
+            seen[user] = 0;
+            level.push_back(Ref::share(user));
+        });
+    };
+    if (is_number) see_users(root);  // the kernel that writes what reads it to an array may compute that
+    while (!level.empty()) {
+        const Ref user = std::move(level.back());
+        level.pop_back();
+        see_users(user.get());
+    }
     for (size_t i = 0; i < all; ++i) {
         PyObject* of = order[i].get();
         if (of == root || !PyList_CheckExact(node.readers.of(of)) || PyList_GET_SIZE(node.readers.of(of)) < (is_number ? 1 : 2)) continue;

@@ -144,14 +144,14 @@ def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_explanation_has_the_policies_that_are_used_only() -> None:
     x, matrix = array(), clarray.ones((300, 300), np.float32).evaluate()
     cases = [
-        (("elementwise",), x + 1),
-        (("reduce",), (x * x).sum()),
-        (("reduce",), x[x > 5].sum()),
-        (("products",), matrix @ matrix[0]),
-        (("elementwise", "reduce"), (x - x.mean()) * 2),
+        (("elementwise",), lambda: x + 1),
+        (("reduce",), lambda: (x * x).sum()),
+        (("reduce",), lambda: x[x > 5].sum()),
+        (("products",), lambda: matrix @ matrix[0]),
+        (("elementwise", "reduce"), lambda: x[:300] * matrix.mean()),
     ]
-    for names, value in cases:
-        found = value.explain()
+    for names, make in cases:
+        found = make().explain()
         assert tuple(found.policies) == names
         assert found.count("Policy(") == len(names)
     assert (x + 1).explain().policies == {"elementwise": str(policies_of(x).elementwise)}

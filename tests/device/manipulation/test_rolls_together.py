@@ -161,7 +161,7 @@ def test_explained_as_it_is_computed() -> None:
     x = clarray.array(board())
     rolled = neighbours(clarray, x)
     told = str(rolled.explain())
-    assert told.count("pass over memory") == 2
+    assert told.count("which store") == 2
     assert rolled._node.memory is None
     assert_same(rolled, neighbours(np, board()))
 

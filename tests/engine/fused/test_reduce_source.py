@@ -12,8 +12,8 @@ import pytest
 
 from clarray._engine.codegen.render import Source, render
 from clarray._engine.expr import build
+from clarray._engine.expr.epilogues import find_epilogue
 from clarray._engine.expr.node import Node, constant, leaf
-from clarray._engine.expr.reduction_epilogue import find_epilogue
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce.prepare import prepare_reduction
 from clarray._engine.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid

@@ -32,9 +32,9 @@ from clarray._engine.algorithms.sort.launch_words import sort_by_reference
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
 from clarray._engine.algorithms.unique.launch_range_table import range_table
 from clarray._engine.expr import build
+from clarray._engine.expr.epilogues import Epilogue, find_epilogue
 from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.node import Node, constant, leaf
-from clarray._engine.expr.reduction_epilogue import Epilogue, find_epilogue
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.fused.compact.launch import compact
 from clarray._engine.fused.elementwise import launch_program as elementwise_program

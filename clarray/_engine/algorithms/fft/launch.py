@@ -34,10 +34,10 @@ from clarray._engine.algorithms.fft.plan import (
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.build import reduction
+from clarray._engine.expr.epilogues import TransformEpilogue
 from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.expr.result_layout import result_view
-from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape, memory_order
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.transforms import Transform

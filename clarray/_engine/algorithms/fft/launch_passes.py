@@ -15,11 +15,11 @@ from clarray._engine.algorithms.fft.launch_tables import ChirpTable, tables_for
 from clarray._engine.algorithms.fft.plan import COMPLEX, HALF, PAIRS, PARTED, SWAP, TABLE, EpiloguePlan, Pass, PassPlan
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.fft.source import pass_source
+from clarray._engine.expr.epilogues import TransformEpilogue
 from clarray._engine.expr.graph import signature_of
 from clarray._engine.expr.layout import furthest, index_type, merge
 from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.overlap import same_strides
-from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.launch.kernel_cache import KernelCache, Launch

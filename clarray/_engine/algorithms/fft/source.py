@@ -23,8 +23,8 @@ from clarray._engine.algorithms.fft.source_butterflies import LOOPED, Butterfly,
 from clarray._engine.codegen.arguments import Fields, Group, axes, numbers
 from clarray._engine.codegen.expression import Call, Inputs, converted, operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.epilogues import TransformEpilogue
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.transform_epilogue import TransformEpilogue
 
 if TYPE_CHECKING:
     from clarray._engine.ops.ctype import Dialect

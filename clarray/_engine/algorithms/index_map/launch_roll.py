@@ -25,10 +25,10 @@ from clarray._engine.algorithms.index_map.launch import index_map_launch
 from clarray._engine.algorithms.index_map.plan import WRAP, Axis
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.build import reduction, replace_with_copy
+from clarray._engine.expr.epilogues import TransformEpilogue
 from clarray._engine.expr.growth import is_costly
 from clarray._engine.expr.node import Node, replanned, view_leaf
 from clarray._engine.expr.result_layout import view_of
-from clarray._engine.expr.transform_epilogue import TransformEpilogue
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.ops.transforms import Transform

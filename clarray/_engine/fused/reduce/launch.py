@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_inputs, append_scalar

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
 from clarray._engine.fused.reduce.launch import any_length_limit, find_or_prepare

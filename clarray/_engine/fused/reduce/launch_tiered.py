@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import signature_of
 from clarray._engine.expr.node import Node, leaf
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.expr.view import Shape
 from clarray._engine.fused.reduce.launch import reduction_launches
 from clarray._engine.launch.host_tier import HostLaunch, TieredKernel, may_compute_on_host, setting

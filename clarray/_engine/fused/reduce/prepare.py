@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import (
     ALIGNMENT,
@@ -22,7 +23,6 @@ from clarray._engine.expr.layout import (
 )
 from clarray._engine.expr.node import CONST, INDEX, Node, index
 from clarray._engine.expr.overlap import outermost_first
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.expr.result_layout import result_view
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fast_dataclass import dataclass

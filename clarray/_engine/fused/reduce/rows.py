@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import postorder, signature_of
 from clarray._engine.expr.layout import Shape, access, aligned, starts_aligned
 from clarray._engine.expr.node import CONST, Node, leaf, memory_of
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.plan import ROWS, ReducePlan, reduce_space

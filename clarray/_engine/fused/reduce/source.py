@@ -13,8 +13,8 @@ import numpy as np
 from clarray._engine.codegen.arguments import Fields, Group, axes, numbers, signature
 from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.monoid_code import MonoidCode, StateEntry
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan

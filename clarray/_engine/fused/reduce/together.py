@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import Shape
 from clarray._engine.expr.node import Node, memory_of
-from clarray._engine.expr.reduction_epilogue import Epilogue
 from clarray._engine.fast_dataclass import dataclass
 from clarray._engine.fused.reduce.launch import scalars_of
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
@@ -129,6 +129,8 @@ def _prepare(cache: KernelCache, epilogues: Sequence[Epilogue], layouts: tuple[S
         plan = planned.plan
         if plan.products or plan.rows_per_item > 1 or not monoid.associative or monoid.algebra == "extremum":
             continue
+        if any(planned.space.offsets) and len(planned.space.reduced) > 1:  # which of the axes are reversed?
+            continue
         member = _Member(number, epilogue, monoid, position, planned)
         for members in groups.setdefault((out, combining_order(planned)), [[]]):
             if sum(len(each.monoid.components) for each in (*members, member)) <= _MOST_STATES:
@@ -146,7 +148,14 @@ def combining_order(planned: PlannedReduction) -> tuple[Any, ...]:
     plan, space = planned.plan, planned.space
     kernel = replace(plan, accesses=(), out_access="", index="", aligned=False, out_aligned=False, ascending=True)
     has_pairs = "pairs" in plan.accesses
-    return kernel, has_pairs, space.kept, space.reduced, space.kept_strides[0], planned.division, planned.task
+    is_reversed = any(space.offsets)
+    return (
+        kernel,
+        (has_pairs, is_reversed),
+        (space.kept, space.reduced, space.kept_strides[0]),
+        planned.division,
+        planned.task,
+    )
 
 
 def _prepare_pass(cache: KernelCache, out: Shape, members: Sequence[_Member]) -> _Pass | None:

@@ -1,11 +1,11 @@
-"""Epilogues of transforms: elementwise operations on the values of a transform that its last pass stores."""
+"""Epilogues: elementwise operations on the result of a reduction or a transform, which its last pass computes."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from clarray._engine.expr.graph import graph_of, inputs_of
-from clarray._engine.expr.node import COMPRESS, INDEX, REDUCES, Node
+from clarray._engine.expr.node import COMPRESS, CONST, INDEX, REDUCES, Node
 from clarray._engine.expr.overlap import same_strides
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.ops.monoids import Reduction
@@ -71,3 +71,54 @@ def transform_inputs(root: Node) -> list[Node]:
         return inputs_of(root)
     transforms = [node for node in graph_of(root).pending if isinstance(node.op, Transform)]
     return inputs_of(*transforms)
+
+
+class Epilogue(NamedTuple):
+    """The operations on a finished result before it is stored.
+
+    Parameters
+    ----------
+    root : Node
+        The expression above the reduction, or the reduction itself if there is none.
+    reduced : Node
+        The reduction.
+    constants : tuple of Node
+        The other inputs of the expression, which are constants.
+    """
+
+    root: Node
+    reduced: Node
+    constants: tuple[Node, ...]
+
+    @property
+    def scalar(self) -> bool:
+        """Whether the source computes one result at a time, because a value is complex and so has no vectors."""
+        graph = graph_of(self.root)
+        operands = set() if self.root is self.reduced else set(graph_of(*self.reduced.args).pending)
+        return any(node.dtype.kind == "c" for node in (*graph.pending, *self.constants) if node not in operands)
+
+
+def find_epilogue(root: Node) -> Epilogue | None:
+    """Return the reduction that `root` is, or to which it applies elementwise operations with constants."""
+    if isinstance(root.op, Reduction):
+        return Epilogue(root, root, ())
+    reduced: Node | None = None
+    constants: dict[Node, None] = {}
+    visited: set[Node] = set()
+    level = [root]
+    while level:
+        node = level.pop()
+        if node in visited:
+            continue
+        visited.add(node)
+        if isinstance(node.op, Reduction):
+            if reduced is not None or node.shape != root.shape:
+                return None
+            reduced = node
+        elif node.op is CONST:
+            constants[node] = None
+        elif node.memory is not None or not node.args or isinstance(node.op, Transform):
+            return None
+        else:
+            level.extend(node.args)
+    return Epilogue(root, reduced, tuple(constants)) if reduced is not None else None
