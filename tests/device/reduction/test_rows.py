@@ -141,3 +141,17 @@ def test_float64_rows_on_a_cpu_take_one_launch() -> None:
     with clarray.profile() as profile:
         layer_norm(clarray, x, 1).evaluate()
     assert profile.launches == 1
+
+
+def test_equal_constants_of_large_expressions() -> None:
+    """Equal constants of a large graph are one input, whether they are one node or several."""
+    host = np.random.default_rng(0).standard_normal((40, 300)).astype("f4")
+
+    def long(xp: Any, x: Any, numbers: list[float]) -> Any:
+        for number in numbers:
+            x = x * number + 0.5
+        return x / x.sum(axis=1, keepdims=True)
+
+    for numbers in ([0.75] * 40, [0.75, 0.5] * 20, [0.75 + k / 100 for k in range(40)], [0.75] * 40):
+        x = clarray.array(host)
+        np.testing.assert_allclose(long(clarray, x, numbers).get(), long(np, host, numbers), rtol=1e-3)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.expr.epilogues import Epilogue
-from clarray._engine.expr.graph import postorder, signature_of
+from clarray._engine.expr.graph import graph_of, postorder, signature_of
 from clarray._engine.expr.layout import Shape, access, aligned, starts_aligned
 from clarray._engine.expr.node import CONST, Node, leaf, memory_of
 from clarray._engine.expr.result_layout import result_strides
@@ -105,20 +105,14 @@ def rows_launch(
 
 
 def _find(cache: KernelCache, reductions: Sequence[Node], outputs: Sequence[Node]) -> tuple[_Rows | None, list[Node]]:
-    """Return what is prepared for these layouts, and the inputs: leaves, constants, and reductions that are read."""
-    inputs = _inputs_until(outputs, reductions)
-    for reduced in reductions:
-        inputs += [node for node in _inputs_until(reduced.args, reductions) if node not in inputs]
-    key: list[Any] = ["rows", signature_of(*reductions, *outputs), outputs[0].shape]
-    append_inputs([node for node in inputs if node not in reductions], key, [], True)
+    """Return what is prepared for these layouts, and the inputs: leaves and constants, and then the reductions."""
+    graph = graph_of(*reductions, *outputs)
+    inputs = [*graph.inputs, *reductions]
+    key: list[Any] = ["rows", graph.signature, outputs[0].shape]
+    append_inputs(graph.inputs, key, [], True)
     key += [result_strides(node) for node in (*reductions, *outputs)]
     rows: _Rows | None = cache.value_for(tuple(key), _prepare, cache, reductions, outputs, inputs)
     return rows, inputs
-
-
-def _inputs_until(roots: Sequence[Node], ends: Container[Node]) -> list[Node]:
-    """Return the leaves and constants below some nodes, each once. The walk ends at `ends`, which are among them."""
-    return [node for node in _order_until(roots, ends) if node in ends or not node.args]
 
 
 def _order_until(roots: Sequence[Node], ends: Container[Node]) -> list[Node]:
@@ -130,10 +124,10 @@ def _prepare(
 ) -> _Rows | None:
     """Return the kernel for rows. None if a reduction would combine its values in another order than alone."""
     shape, axes = outputs[0].shape, reductions[0].op.axes
-    read = [node for node in reductions if node in inputs]
-    results = {node: leaf(cache.counters, node.shape, result_strides(node), 0, node.dtype) for node in read}
-    if len(read) < len(reductions) or len(read) > _MOST_REDUCTIONS:
+    if len(reductions) > _MOST_REDUCTIONS:
         return None
+    # leaves that stand for the results: only their layouts count
+    results = {node: leaf(cache.counters, node.shape, result_strides(node), 0, node.dtype) for node in reductions}
     if any(_crosses_rows(result, shape, axes) for result in results.values()):
         return None
     levels = [_level(node) for node in reductions]

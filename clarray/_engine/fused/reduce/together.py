@@ -111,10 +111,15 @@ def _passes(cache: KernelCache, epilogues: Sequence[Epilogue], targets: Sequence
     if is_small and cache.device.inline is not None:  # each is computed by the calling thread, or by NumPy
         return ()
     layouts = tuple([target.strides for target in targets])
-    key: list[Any] = ["together", signature_of(*(each.root for each in epilogues)), value.shape, layouts]
+    key: list[Any] = ["together", _structure(epilogues), value.shape, layouts]
     append_inputs(inputs_of(*(each.reduced for each in epilogues)), key, [], not policy.explicit)
     passes: tuple[_Pass, ...] = cache.value_for(tuple(key), _prepare, cache, epilogues, layouts)
     return passes
+
+
+def _structure(epilogues: Sequence[Epilogue]) -> tuple[int, int]:
+    """Return the structure of the roots and that of the reductions, which decides what their inputs are."""
+    return signature_of(*(each.root for each in epilogues)), signature_of(*(each.reduced for each in epilogues))
 
 
 def _prepare(cache: KernelCache, epilogues: Sequence[Epilogue], layouts: tuple[Shape, ...]) -> tuple[_Pass, ...]:
@@ -175,7 +180,7 @@ def _prepare_pass(cache: KernelCache, out: Shape, members: Sequence[_Member]) ->
     epilogues = [member.epilogue for member in members]
     monoids = [member.monoid for member in members]
     index_dtype = position.dtype if position is not None else np.dtype(np.int64)
-    structure = ("together", signature_of(*(epilogue.root for epilogue in epilogues)), index_dtype)
+    structure = ("together", _structure(epilogues), index_dtype)
     kernel = cache.kernel_for(
         ("reduce", structure, plan),
         reduce_source,
