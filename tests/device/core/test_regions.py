@@ -217,6 +217,27 @@ def test_many_operands_are_cut() -> None:
     assert have_same_bits(work(), expected)
 
 
+@pytest.mark.parametrize("turns", [1, 4, region.MOST_WEIGHT // 3])
+def test_a_region_allocates_what_its_passes_store(turns: int) -> None:
+    """Peak use is at most the inputs, the results, and what the cuts store, as `explain` names it."""
+    x, y = arrays(2, 1 << 16)
+
+    def results() -> tuple[Any, Any]:
+        a, b = x, y
+        for _ in range(turns):
+            a, b = a * 0.5 + b, b - a * 0.25
+        scale = np.exp(a) - a.mean()
+        return scale * b, scale / (b + a.max())
+
+    first, second = results()
+    lines = str(first.explain()).split("\npolicies")[0].splitlines()
+    stored = sum(f"float64 {x.size}: " in line for line in lines)
+    assert 2 <= stored <= 2 + 4 * (turns > 4) + 3
+    with clarray.profile() as p:
+        first.evaluate(), second.evaluate()
+    assert p.allocated_bytes <= stored * x.nbytes + 65_536  # the states of reductions
+
+
 @by_core
 def test_many_layouts_are_not_planned_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     (x,) = arrays(1)
