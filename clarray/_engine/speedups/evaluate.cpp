@@ -89,9 +89,14 @@ Outcome compute(PyObject* root, Operands& operands) {
         PyObject *flat = operands.flat ? Py_True : Py_False, *all = operands.extents ? Py_True : Py_False;
         return Ref::steal(invoke(python.plan_elementwise, operands.device, root, zero, Py_None, flat, all));
     };
-    std::shared_ptr<Program> program;
-    const Outcome known = find_program(operands, prepare, program);
-    if (known != Outcome::DONE) return known;
+    std::shared_ptr<Program> program = program_of(operands);
+    if (!program) {  // NumPy may compute it until a kernel is there, by a program of its own shapes
+        bool is_known;
+        const Outcome replayed = evaluate_again(root, is_known);
+        if (is_known || replayed == Outcome::FAILED) return replayed;
+        const Outcome known = find_program(operands, prepare, program);
+        if (known != Outcome::DONE) return known;
+    }
     if (as_wide(node.size.of(root)) > program->most_size) return Outcome::FALLBACK;
     Frame frame{operands.device};
     frame.operands = &operands;
@@ -177,7 +182,8 @@ Outcome evaluate_fast(PyObject* root) {
     if (!can_launch(on)) return Outcome::FALLBACK;
     if (as_long(node.flags.of(root)) & (SHARED | LARGE)) {
         const bool is_alone = is_one_launch(root, SHARED) && is_private(root);
-        const Outcome done = is_alone ? evaluate_alone(root, SHARED) : evaluate_captured(root);
+        Outcome done = is_alone ? evaluate_alone(root, SHARED) : Outcome::FALLBACK;
+        if (done == Outcome::FALLBACK) done = evaluate_captured(root);
         if (done != Outcome::FALLBACK || as_long(node.flags.of(root)) & LARGE) return done;
     }
     if (!is_one_launch(root, EAGER) && !may_share_a_pass(root)) {
