@@ -75,9 +75,9 @@ bool operands_first(const CallSignature& call);
 // Call the Python function. The call is counted, and captured if such a call has been seen before.
 Ref call_python(CallSignature& call, const CapturableCall& of);
 
-// Evaluate a pending node by its program; `known` is whether there is one. Nothing below the node has to be evaluated first,
+// Evaluate a pending node by its program, if NumPy has a step of it or that does not matter; `known` is whether there is one. Nothing below the node has to be evaluated first,
 // and the lock of its device is held.
-Outcome evaluate_again(PyObject* root, bool& known);
+Outcome evaluate_again(PyObject* root, bool& known, bool only_by_host = false);
 
 // The same with what belongs to the region of the node, or have Python evaluate it. FALLBACK also for a region whose layouts
 // are others each time: a plan is for one layout.

@@ -2,6 +2,7 @@
 #include "program.hpp"
 #include "region.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -380,6 +381,10 @@ void keep_region(const Region& region, std::shared_ptr<Program> made) {
     if (entry) entry->program = std::move(made);
 }
 
+bool has_host_step(const Program& program) {
+    return std::any_of(program.steps.begin(), program.steps.end(), [](const Step& step) { return step.what == Step::HOST; });
+}
+
 Outcome by_python(PyObject* root) { return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED; }
 
 // Have Python evaluate a region, and capture that.
@@ -424,12 +429,13 @@ Outcome evaluate_captured(PyObject* root) {
     return capture_region(root, region);
 }
 
-Outcome evaluate_again(PyObject* root, bool& known) {
+Outcome evaluate_again(PyObject* root, bool& known, bool only_by_host) {
     Region region;
     known = false;
     if (!region.describe(root) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     const Entry* entry = region_entry(region);
     known = entry && entry->program && entry->program->missed <= MOST_MISSED && !is_running;
+    known = known && (!only_by_host || has_host_step(*entry->program));
     return known ? run_region(region) : Outcome::FALLBACK;
 }
 

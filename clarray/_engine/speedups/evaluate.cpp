@@ -92,7 +92,7 @@ Outcome compute(PyObject* root, Operands& operands) {
     std::shared_ptr<Program> program = program_of(operands);
     if (!program) {  // NumPy may compute it until a kernel is there, by a program of its own shapes
         bool is_known;
-        const Outcome replayed = evaluate_again(root, is_known);
+        const Outcome replayed = evaluate_again(root, is_known, true);
         if (is_known || replayed == Outcome::FAILED) return replayed;
         const Outcome known = find_program(operands, prepare, program);
         if (known != Outcome::DONE) return known;
