@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
 from clarray._engine.fused.reduce.prepare import ReductionLaunch, prepare_reduction
+from clarray._engine.fused.reduce.source import member_tag, output_name
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_inputs, append_scalar
 from clarray._engine.ops.monoids import extremum_monoid
 from clarray._engine.runtime import Memory
 from clarray._engine.tuning import ReducePolicy
+
+
+class ReductionResult(NamedTuple):
+    """Where a reduction's result is written, and the constants of its epilogue."""
+
+    constants: tuple[Node, ...]
+    memory: Memory
+    offset: int
 
 
 def reduction_launches(
@@ -35,7 +44,7 @@ def reduction_launches(
     if position is not None or prepared.shifts:
         operands = Operands(nodes)
         inputs = (operands if position is None else operands.with_index(position)).arguments(prepared.shifts)
-    return _launches(cache, prepared, inputs, constants, memory, offset)
+    return pass_launches(cache, prepared, inputs, [ReductionResult(constants, memory, offset)])
 
 
 def find_or_prepare(
@@ -72,7 +81,7 @@ def _any_length_launch(
     prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
     loops = list(prepared.loops)
     loops[prepared.extent_at] = length
-    scalars = scalars_of(constants) if constants else ()
+    scalars = _scalars(constants) if constants else ()
     args = prepared.first.arguments(inputs=inputs, constants=scalars, yp=memory.buffer, yo=offset, loops=loops)
     nbytes = in_bytes + prepared.out_bytes
     inline = nbytes <= prepared.inline_bytes
@@ -125,42 +134,50 @@ def _append_any_length_inputs(
     return nbytes if high * shape[0] < INT_LIMIT else None
 
 
-def scalars_of(constants: tuple[Node, ...]) -> list[Any]:
+def pass_launches(
+    cache: KernelCache, prepared: ReductionLaunch, inputs: list[Any], results: Sequence[ReductionResult]
+) -> list[Launch]:
+    """Return the launch of a pass of reductions, and the one that combines the states of its parts, if there is one.
+
+    Parameters
+    ----------
+    inputs : list
+        The arguments of the distinct inputs.
+    results : sequence of ReductionResult
+        Of each reduction.
+    """
+    nbytes = prepared.nbytes
+    inline = nbytes <= prepared.inline_bytes
+    groups, local = (prepared.groups,), (prepared.work_group,)
+    first, second = prepared.first, prepared.second
+    outputs: dict[str, Any] = {}
+    for number, (constants, memory, offset) in enumerate(results):
+        name = output_name(number)
+        scalars = _scalars(constants) if constants else ()
+        outputs |= {f"constants{member_tag(number)}": scalars, f"{name}p": memory.buffer, f"{name}o": offset}
+    given: dict[str, Any] = {"inputs": inputs, "loops": prepared.loops}
+    if prepared.parts == 1:
+        return [Launch(first, groups, local, first.arguments(**given, **outputs), inline, nbytes)]
+    length = prepared.outputs * prepared.parts
+    states = [[cache.device.allocate(length * dtype.itemsize) for dtype in dtypes] for dtypes in prepared.states]
+    buffers = {f"states{member_tag(n)}": [memory.buffer for memory in own] for n, own in enumerate(states)}
+    everything = [memory for own in states for memory in own]
+    if second is None:
+        args = first.arguments(**given, **buffers, **outputs, counters=cache.counters.buffer)
+        return [Launch(first, groups, local, args, inline, nbytes, everything)]
+    state_bytes = sum([memory.nbytes for memory in everything])
+    args = first.arguments(**given, **buffers)
+    second_args = second.arguments(**buffers, **outputs, **prepared.second_numbers)
+    second_bytes = state_bytes + prepared.out_bytes
+    return [
+        Launch(first, groups, local, args, inline, nbytes + state_bytes, everything),
+        Launch(second, (prepared.second_groups,), local, second_args, inline, second_bytes, everything),
+    ]
+
+
+def _scalars(constants: tuple[Node, ...]) -> list[Any]:
     """Return the arguments of an epilogue's constants."""
     scalars: list[Any] = []
     for node in constants:
         append_scalar(scalars, node)
     return scalars
-
-
-def _launches(
-    cache: KernelCache,
-    prepared: ReductionLaunch,
-    inputs: list[Any],
-    constants: tuple[Node, ...],
-    memory: Memory,
-    offset: int,
-) -> list[Launch]:
-    nbytes = prepared.nbytes
-    inline = nbytes <= prepared.inline_bytes
-    groups, local = (prepared.groups,), (prepared.work_group,)
-    first, second, loops = prepared.first, prepared.second, prepared.loops
-    scalars = scalars_of(constants) if constants else ()
-    if prepared.parts == 1:
-        args = first.arguments(inputs=inputs, constants=scalars, yp=memory.buffer, yo=offset, loops=loops)
-        return [Launch(first, groups, local, args, inline, nbytes)]
-    states = [cache.device.allocate(prepared.outputs * prepared.parts * d.itemsize) for d in prepared.states]
-    state_bytes = sum(m.nbytes for m in states)
-    buffers = [m.buffer for m in states]
-    result = {"constants": scalars, "yp": memory.buffer, "yo": offset}
-    if second is None:
-        counters = cache.counters.buffer
-        args = first.arguments(inputs=inputs, states=buffers, counters=counters, loops=loops, **result)
-        return [Launch(first, groups, local, args, inline, nbytes, states)]
-    args = first.arguments(inputs=inputs, states=buffers, loops=loops)
-    second_args = second.arguments(states=buffers, **result, **prepared.second_numbers)
-    second_bytes = state_bytes + prepared.out_bytes
-    return [
-        Launch(first, groups, local, args, inline, nbytes + state_bytes, states),
-        Launch(second, (prepared.second_groups,), local, second_args, inline, second_bytes, states),
-    ]

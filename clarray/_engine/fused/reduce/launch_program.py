@@ -62,7 +62,8 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
         return None
     temporaries: tuple[int, ...] = ()
     if prepared.parts > 1:  # for the states of the parts
-        temporaries = tuple([prepared.outputs * prepared.parts * d.itemsize for d in prepared.states])
+        (dtypes,) = prepared.states
+        temporaries = tuple([prepared.outputs * prepared.parts * dtype.itemsize for dtype in dtypes])
     letters, args = _arguments(cache, prepared, any_length)
     step = KernelStep(
         kernel=prepared.first,
@@ -91,7 +92,8 @@ def _arguments(cache: KernelCache, prepared: ReductionLaunch, any_length: bool) 
     if prepared.parts == 1:
         return argument_sources(kernel, inputs=inputs, constants=_NONE, yp=_OUTPUT, yo=_OFFSET, loops=loops)
     # work-groups write the states of their parts to temporaries, and count how many are done
-    states = (TEMPORARY * len(prepared.states), range(len(prepared.states)))
+    (dtypes,) = prepared.states
+    states = (TEMPORARY * len(dtypes), range(len(dtypes)))
     counters = (PERSISTENT, (cache.counters,))
     return argument_sources(
         kernel,

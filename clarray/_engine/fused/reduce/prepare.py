@@ -56,7 +56,7 @@ _INT64 = np.dtype(np.int64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReductionLaunch:
-    """The kernels of a reduction with all arguments that follow from shapes and strides.
+    """The kernels of one pass of reductions, with all arguments that follow from shapes and strides.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class ReductionLaunch:
         Position in `loops` of the extent of the innermost reduced axis.
     outputs : int
         Number of results.
-    states : tuple of dtype
-        Dtypes of a state's components.
+    states : tuple of tuple of dtype
+        For each reduction the dtypes of a state's components.
     second_numbers : dict
         Values of the second kernel's fields that are numbers, by name.
     """
@@ -86,7 +86,7 @@ class ReductionLaunch:
     work_group: int
     outputs: int
     parts: int
-    states: tuple[np.dtype, ...]
+    states: tuple[tuple[np.dtype, ...], ...]
     second_groups: int
     second_numbers: dict[str, Any]
     nbytes: int
@@ -155,23 +155,50 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
     """
     reduced = epilogue.reduced
     inputs = Operands(inputs_of(reduced))
-    out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
     policy = select_policy(cache, reduced.args[0])
     monoid = select_monoid(cache, reduced.op.monoid, policy)
     position = position_of(reduced, monoid)
-    plan, operands, space, division, lanes, _ = plan_reduction(cache, reduced, monoid, position, inputs, out, policy)
-    structure = structure_of(epilogue, position)
-    key = ("reduce", structure, plan)
-    capabilities = cache.capabilities
-    first = cache.kernel_for(key, reduce_source, plan, (monoid,), position, operands.nodes, (epilogue,), capabilities)
+    planned = plan_reduction(cache, reduced, monoid, position, inputs, out, policy)
+    return prepare_launch(cache, planned, (monoid,), (epilogue,), position, structure_of(epilogue, position))
+
+
+def prepare_launch(
+    cache: KernelCache,
+    planned: PlannedReduction,
+    monoids: Sequence[Monoid],
+    epilogues: Sequence[Epilogue],
+    position: Node | None,
+    structure: tuple[Any, ...],
+) -> ReductionLaunch:
+    """Return the kernels of some reductions in one pass, and the arguments that follow from shapes and strides.
+
+    Parameters
+    ----------
+    planned : PlannedReduction
+        Of all of them.
+    structure : tuple
+        The key of the sources, without the plan. The dtype of positions is last.
+    """
+    plan, operands, space, division, lanes, _ = planned
+    first = cache.kernel_for(
+        ("reduce", structure, plan),
+        reduce_source,
+        plan,
+        monoids,
+        position,
+        operands.nodes,
+        epilogues,
+        cache.capabilities,
+    )
     second: Kernel | None = None
     second_groups = 0
     second_numbers: dict[str, Any] = {}
     if plan.partial and not plan.last:
         second, second_groups, second_numbers = prepare_combine(
-            cache, plan, structure, (monoid,), (epilogue,), space, division.parts
+            cache, plan, structure, monoids, epilogues, space, division.parts
         )
     fields = loop_fields(plan)
+    out_bytes = sum([each.root.size * each.root.dtype.itemsize for each in epilogues])
     return ReductionLaunch(
         first=first,
         second=second,
@@ -180,15 +207,15 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Red
         loops=tuple(fields.fill(**loop_numbers(space, plan, operands.names, division, lanes))),
         extent_at=fields.start("r"),
         groups=division.groups,
-        work_group=policy.work_group,
+        work_group=plan.policy.work_group,
         outputs=prod(space.kept),
         parts=division.parts,
-        states=state_dtypes(monoid, position),
+        states=tuple([state_dtypes(monoid, position) for monoid in monoids]),
         second_groups=second_groups,
         second_numbers=second_numbers,
-        nbytes=inputs.nbytes + out_bytes,
+        nbytes=operands.nbytes + out_bytes,
         out_bytes=out_bytes,
-        inline_bytes=inline_limit(policy.inline_bytes, *reduced.args),
+        inline_bytes=inline_limit(plan.policy.inline_bytes, *[arg for each in epilogues for arg in each.reduced.args]),
     )
 
 

@@ -33,7 +33,7 @@ from clarray._engine.fused.reduce.prepare import (
     select_monoid,
     select_policy,
 )
-from clarray._engine.fused.reduce.source import RowStages, loop_fields, member_tag, reduce_source
+from clarray._engine.fused.reduce.source import RowStages, loop_fields, member_tag, output_name, reduce_source
 from clarray._engine.fused.reduce.together import combining_order
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_inputs, inline_limit
@@ -95,7 +95,7 @@ def rows_launch(
     operands = Operands([places.get(node, node) for node in inputs])
     given: dict[str, Any] = {"inputs": operands.arguments(), "loops": rows.loops, **rows.strides}
     for number, at in enumerate(rows.order):
-        name, target = f"y{number or ''}", targets[at]
+        name, target = output_name(number), targets[at]
         given |= {f"{name}p": memory_of(target).buffer, f"{name}o": target.offset, f"constants{member_tag(number)}": ()}
     mapped = targets[len(reductions) :]
     given["mapped"] = [each for target in mapped for each in (memory_of(target).buffer, target.offset)]

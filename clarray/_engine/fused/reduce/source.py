@@ -60,6 +60,11 @@ def member_tag(number: int) -> str:
     return chr(ord("a") + number) if number else ""
 
 
+def output_name(number: int) -> str:
+    """Return the name in C of a reduction's output."""
+    return f"y{number or ''}"
+
+
 class _Member:
     """The code of one reduction of a pass. The first one's names are without a `tag`, as of a single reduction."""
 
@@ -98,7 +103,7 @@ class _Member:
         final = plan.last or not plan.partial
         vectors = final and plan.form == COLUMNS and code.width > 1 and not epilogue.scalar
         self.out = operand(
-            f"y{number or ''}",
+            output_name(number),
             epilogue.root.dtype,
             plan.out_access,
             dialect if vectors else code.scalar,
@@ -295,7 +300,7 @@ class _Combined:
         self.m = code
         self.wide = _wide(self.m, policy)
         self.epilogue = _EpilogueCode(epilogue, self.m.scalar, f"epilogue{self.suffix}", self.tag)
-        self.out = operand(f"y{number or ''}", epilogue.root.dtype, "zero", dialect, base="yb")
+        self.out = operand(output_name(number), epilogue.root.dtype, "zero", dialect, base="yb")
 
     @property
     def fields(self) -> list[str | Group]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,28 +17,24 @@ from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import Shape
 from clarray._engine.expr.node import Node, memory_of
-from clarray._engine.fast_dataclass import dataclass
-from clarray._engine.fused.reduce.launch import scalars_of
+from clarray._engine.fused.reduce.launch import ReductionResult, pass_launches
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.fused.reduce.plan import reduce_space
 from clarray._engine.fused.reduce.prepare import (
     PlannedReduction,
+    ReductionLaunch,
     kernel_plan,
-    loop_numbers,
     loop_strides,
     plan_reduction,
     position_of,
-    prepare_combine,
+    prepare_launch,
     select_monoid,
     select_policy,
-    state_dtypes,
 )
-from clarray._engine.fused.reduce.source import loop_fields, member_tag, reduce_source
 from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_inputs, inline_limit
+from clarray._engine.launch.operands import Operands, append_inputs
 from clarray._engine.ops.monoids import Monoid
-from clarray._engine.runtime import Kernel, Memory
 
 _MOST_STATES = 16  # components of the states of one pass: local memory and registers have room for them
 
@@ -54,25 +49,11 @@ class _Member(NamedTuple):
     planned: PlannedReduction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pass:
-    """Reductions that one launch computes, or the parts of their states."""
+class _Pass(NamedTuple):
+    """Reductions that share a pass, by their numbers, and what is prepared for it."""
 
     numbers: tuple[int, ...]
-    kernel: Kernel
-    second: Kernel | None  # combines the parts, if the first launch does not
-    second_groups: int
-    second_numbers: dict[str, Any]
-    position: Node | None
-    shifts: tuple[int, ...]
-    loops: tuple[int, ...]
-    groups: int
-    work_group: int
-    outputs: int
-    parts: int
-    states: tuple[tuple[Any, ...], ...]
-    nbytes: int
-    inline_bytes: int
+    prepared: ReductionLaunch
 
 
 def reductions_together(
@@ -89,13 +70,16 @@ def reductions_together(
     """
     launches: list[Launch | HostLaunch] = []
     waiting = dict(enumerate(epilogues))
-    for group in _passes(cache, epilogues, targets):
-        nodes = inputs_of(*(epilogues[number].reduced for number in group.numbers))
-        operands = Operands(nodes)
-        if group.position is not None:
-            operands = operands.with_index(group.position)
-        own = [waiting.pop(number) for number in group.numbers]
-        launches += _launches(cache, group, operands, own, [targets[number] for number in group.numbers])
+    for numbers, prepared in _passes(cache, epilogues, targets):
+        own = [waiting.pop(number) for number in numbers]
+        operands = Operands(inputs_of(*(epilogue.reduced for epilogue in own)))
+        if prepared.position is not None:
+            operands = operands.with_index(prepared.position)
+        results = [
+            ReductionResult(epilogue.constants, memory_of(targets[number]), targets[number].offset)
+            for number, epilogue in zip(numbers, own, strict=True)
+        ]
+        launches += pass_launches(cache, prepared, operands.arguments(prepared.shifts), results)
     for number, epilogue in waiting.items():
         target = targets[number]
         launches += reduction_passes(cache, epilogue, memory_of(target), target.offset, target.strides)
@@ -181,66 +165,5 @@ def _prepare_pass(cache: KernelCache, out: Shape, members: Sequence[_Member]) ->
     monoids = [member.monoid for member in members]
     index_dtype = position.dtype if position is not None else np.dtype(np.int64)
     structure = ("together", _structure(epilogues), index_dtype)
-    kernel = cache.kernel_for(
-        ("reduce", structure, plan),
-        reduce_source,
-        plan,
-        monoids,
-        position,
-        operands.nodes,
-        epilogues,
-        cache.capabilities,
-    )
-    second: Kernel | None = None
-    second_groups, second_numbers = 0, dict[str, Any]()
-    if plan.partial and not plan.last:
-        second, second_groups, second_numbers = prepare_combine(
-            cache, plan, structure, monoids, epilogues, space, division.parts
-        )
-    return _Pass(
-        numbers=tuple([member.number for member in members]),
-        kernel=kernel,
-        second=second,
-        second_groups=second_groups,
-        second_numbers=second_numbers,
-        position=position,
-        shifts=space.offsets[1:] if any(space.offsets) else (),
-        loops=tuple(loop_fields(plan).fill(**loop_numbers(space, plan, operands.names, division, task.lanes))),
-        groups=division.groups,
-        work_group=policy.work_group,
-        outputs=prod(space.kept),
-        parts=division.parts,
-        states=tuple([state_dtypes(member.monoid, member.position) for member in members]),
-        nbytes=inputs.nbytes + sum(each.root.size * each.root.dtype.itemsize for each in epilogues),
-        inline_bytes=inline_limit(policy.inline_bytes, *[arg for each in epilogues for arg in each.reduced.args]),
-    )
-
-
-def _launches(
-    cache: KernelCache, group: _Pass, operands: Operands, epilogues: Sequence[Epilogue], targets: Sequence[Node]
-) -> list[Launch]:
-    """Return the launch of a pass, and the one that combines the states of its parts."""
-    results: dict[str, Any] = {}
-    for number, (target, epilogue) in enumerate(zip(targets, epilogues, strict=True)):
-        name = f"y{number or ''}"
-        results |= {f"{name}p": memory_of(target).buffer, f"{name}o": target.offset}
-        results[f"constants{member_tag(number)}"] = scalars_of(epilogue.constants)
-    states: list[Memory] = []
-    buffers: dict[str, Any] = {}
-    for number, dtypes in enumerate(group.states if group.parts > 1 else ()):
-        own = [cache.device.allocate(group.outputs * group.parts * dtype.itemsize) for dtype in dtypes]
-        buffers[f"states{member_tag(number)}"] = [memory.buffer for memory in own]
-        states += own
-    given = {"inputs": operands.arguments(group.shifts), "loops": group.loops, **buffers}
-    if group.second is None:
-        given |= results
-        if states:
-            given["counters"] = cache.counters.buffer
-    local, inline = (group.work_group,), group.nbytes <= group.inline_bytes
-    state_bytes = sum(memory.nbytes for memory in states)
-    args = group.kernel.arguments(**given)
-    launches = [Launch(group.kernel, (group.groups,), local, args, inline, group.nbytes + state_bytes, states)]
-    if group.second is not None:
-        args = group.second.arguments(**buffers, **results, **group.second_numbers)
-        launches.append(Launch(group.second, (group.second_groups,), local, args, inline, state_bytes, states))
-    return launches
+    prepared = prepare_launch(cache, planned, monoids, epilogues, position, structure)
+    return _Pass(tuple([member.number for member in members]), prepared)
