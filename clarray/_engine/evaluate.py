@@ -51,6 +51,7 @@ from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import Output, flat_launch, region_launch, strided_launch
+from clarray._engine.fused.reduce.launch import is_reduced_at_once
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.launch.host_tier import HostLaunch
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
@@ -73,7 +74,6 @@ __all__ = [
 ]
 
 Allocate = Callable[[int], Memory]
-_FEW_BYTES = 1 << 16  # of a reduction to several numbers
 
 
 @accelerated
@@ -144,7 +144,7 @@ def _evaluate_pass(*outputs: Node) -> None:
     device = device_of(*pending)
     bounds = value_bounds(pending[0]) if pending[0].op is INDEX else None
     eager = any(node.flags & EAGER for node in pending)
-    with profiling.pass_of(graph_of(*pending).pending if profiling.state.recorder is not None else ()):
+    with profiling.pass_of(lambda: graph_of(*pending).pending):
         leaves, launches = prepare_pass(kernel_cache_of(device), pending, device.pool.allocate)
         for launch in launches:
             launch.run()
@@ -171,13 +171,13 @@ def prepare_pass(
     if len(outputs) == 1:
         out, launches = _prepare_alone(cache, outputs[0], None, allocate)
         return [out], launches
-    epilogues = [find_epilogue(node) for node in outputs]
     leaves = [
         leaf(allocate(node.size * node.dtype.itemsize), node.shape, result_strides(node), 0, node.dtype)
         for node in outputs
     ]
     if not outputs[0].size:
         return leaves, []
+    epilogues = [find_epilogue(node) for node in outputs if node.flags & REDUCES]
     reductions = [each for each in epilogues if each is not None]
     if len(reductions) == len(outputs):
         together = import_whole("clarray._engine.fused.reduce.together")
@@ -361,9 +361,7 @@ def _is_reduced_at_once(node: Node) -> bool:
     """Return whether the calling thread reduces memory to a node, which takes less time than to look for siblings."""
     if node.flags & LARGE or not _reduces_alone(node):
         return False
-    device, value = device_of(node), node.args[0]
-    at_once = kernel_cache_of(device).policies.reduce.at_once if device.inline is not None else 0
-    return value.size * value.dtype.itemsize <= (at_once if node.size == 1 else min(at_once, _FEW_BYTES))
+    return is_reduced_at_once(kernel_cache_of(device_of(node)), node.args[0], node.size)
 
 
 def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options: Any) -> list[Pass]:

@@ -84,10 +84,10 @@ def with_siblings(root: Node) -> Pass:
     roots = (root, *beside)
     if root.size > 1 and (is_pass(root) or len(order) < 2):
         return roots
-    return (*roots, *_of_same_shape(root, pending_below(*roots))[:MOST_SIBLINGS])
+    return (*roots, *_siblings_of_shape(root, pending_below(*roots))[:MOST_SIBLINGS])
 
 
-def _of_same_shape(root: Node, order: list[Node]) -> list[Node]:
+def _siblings_of_shape(root: Node, order: list[Node]) -> list[Node]:
     """Return other results of a node's shape that share the work of its region, and need no other passes."""
     inside = set(order)
     # a number that reads the number is not computed with it: the kernel that writes it to an array may do so
@@ -244,32 +244,30 @@ class _Planner:
         Elementwise values that several of the reductions read are computed again for each.
         """
         reductions = [node for node in self._order if isinstance(node.op, Reduction)]
-        if not reductions or any(
-            is_pass(node) or node.op is COMPRESS for node in self._order if node not in reductions
-        ):
+        others = [node for node in self._order if not isinstance(node.op, Reduction)]
+        if not reductions or any(is_pass(node) or node.op is COMPRESS for node in others):
             return [], []
         space = reductions[0].op.axes, reductions[0].args[0].shape
         shape = space[1]
         if any((node.op.axes, node.args[0].shape) != space or node.size == node.args[0].size for node in reductions):
             return [], []
-        if any(root.shape != shape for root in self._roots if root not in reductions):
+        if any(root.shape != shape for root in self._roots if not isinstance(root.op, Reduction)):
             return [], []
         self._weigh()
         outputs = [
             node
-            for node in self._order
+            for node in others
             if node in self._roots or (node in held and node.shape == shape and self._weights[node] > _STORED)
         ]
-        outputs = [node for node in outputs if node not in reductions]
         weight = len(reductions) * sum(map(_operation_weight, self._order))
         return (reductions, outputs) if weight <= self._most_weight else ([], [])
 
     def _weigh(self) -> None:
         """Find the weight of computing each node from memory and from what is stored."""
         for node in self._order:
-            self._weigh_one(node)
+            self._weigh_node(node)
 
-    def _weigh_one(self, node: Node) -> None:
+    def _weigh_node(self, node: Node) -> None:
         weight = _operation_weight(node)
         for arg in node.args:
             if arg in self._stored or arg.memory is not None:
@@ -289,7 +287,7 @@ class _Planner:
                 if outputs[0].size == 1:
                     of_numbers.update(self._computed_by(outputs))
         for node in self._order:
-            self._weigh_one(node)  # what it reads may be stored by now
+            self._weigh_node(node)  # what it reads may be stored by now
             if node not in held or node in self._stored or node is self._fused:
                 continue
             if node in of_numbers:

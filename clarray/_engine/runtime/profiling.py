@@ -15,8 +15,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from weakref import WeakKeyDictionary
@@ -258,15 +258,19 @@ def note_line(node: Any) -> None:
         recorder._lines[node] = caller()
 
 
-@contextmanager
-def pass_of(nodes: Iterable[Any]) -> Iterator[None]:
-    """Name the lines that have grown some nodes in the records of a block, which computes the nodes."""
+def pass_of(find_nodes: Callable[[], Iterable[Any]]) -> AbstractContextManager[None]:
+    """Return the context in which records name the lines that have grown some nodes, which it computes."""
     recorder = state.recorder
-    if recorder is None:
-        yield
-        return
+    return _UNRECORDED if recorder is None else _lines_named(recorder, find_nodes())
+
+
+_UNRECORDED = nullcontext()
+
+
+@contextmanager
+def _lines_named(recorder: Profile, nodes: Iterable[Any]) -> Iterator[None]:
     before = recorder._where
-    recorder._where = _joined([recorder._lines[node] for node in nodes if node in recorder._lines])
+    recorder._where = _line_ranges([recorder._lines[node] for node in nodes if node in recorder._lines])
     try:
         yield
     finally:
@@ -276,8 +280,8 @@ def pass_of(nodes: Iterable[Any]) -> Iterator[None]:
 _MOST_RANGES = 4
 
 
-def _joined(lines: Iterable[str]) -> str:
-    """Return lines such as ``a.py:3`` and ``a.py:4`` as ``a.py:3-4``, the files in alphabetical order."""
+def _line_ranges(lines: Iterable[str]) -> str:
+    """Return lines such as ``a.py:3`` and ``a.py:4`` as ``a.py:3-4``."""
     found: dict[str, set[int]] = {}
     for line in lines:
         name, _, number = line.rpartition(":")

@@ -158,11 +158,9 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
 // Whether a reduction may be computed with others that read the same memory; what is reduced at the call is not.
 bool may_share_a_pass(PyObject* root) {
     if (Py_TYPE(node.op.of(root)) != reduction_type) return false;
-    constexpr long long FEW_BYTES = 1 << 16;  // of a reduction to several numbers
     PyObject *value = PyTuple_GET_ITEM(node.args.of(root), 0), *on = device_of(root);
     if (!on || is_selection(value)) return false;
-    const long long at_once = as_wide(node.size.of(root)) == 1 ? reduced_at_once(on) : std::min(reduced_at_once(on), FEW_BYTES);
-    return as_wide(node.size.of(value)) * itemsize_of(value) > at_once && has_company(root);
+    return as_wide(node.size.of(value)) * itemsize_of(value) > reduced_at_once(on, as_wide(node.size.of(root))) && has_company(root);
 }
 
 Outcome evaluate_fast(PyObject* root) {
@@ -170,7 +168,8 @@ Outcome evaluate_fast(PyObject* root) {
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
     if (Py_TYPE(root) == known_type) return place_number(root);
     if (operation != loop_type && !is_pass_type(operation)) return evaluate_selection(root);
-    if (is_one_launch(root, 0) && !may_share_a_pass(root)) {
+    const bool has_own_pass = !may_share_a_pass(root);
+    if (is_one_launch(root, 0) && has_own_pass) {
         const Outcome done = evaluate_alone(root, 0);
         if (done != Outcome::FALLBACK) return done;
     }
@@ -186,7 +185,7 @@ Outcome evaluate_fast(PyObject* root) {
         if (done == Outcome::FALLBACK) done = evaluate_captured(root);
         if (done != Outcome::FALLBACK || as_long(node.flags.of(root)) & LARGE) return done;
     }
-    if (!is_one_launch(root, EAGER) && !may_share_a_pass(root)) {
+    if (!is_one_launch(root, EAGER) && has_own_pass) {
         const Outcome shared = compute_shared(root, reduced_at_once(on));
         const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
         if (done != Outcome::FALLBACK || shared != Outcome::DONE) return done;

@@ -95,7 +95,7 @@ Outcome find_program(const Operands& operands, const Plan& plan, std::shared_ptr
 long long reduced_below(PyObject* device);
 
 // The bytes up to which the calling thread reduces at once; 0 where it does not, or no launch is known yet.
-long long reduced_at_once(PyObject* device);
+long long reduced_at_once(PyObject* device, long long outputs = 1);
 
 // Compute what is below a node and has to be memory before that is one launch: reductions, and what is read elsewhere too;
 // the lock of the device is held. A reduction that the node only goes on from stays part of its launch, which Python

@@ -14,7 +14,8 @@ struct Programs {
     PyObject* device;  // borrowed: the key under which it is found
     Table* table;
     long long reduced_below;    // the length from which on an axis is reduced by more than one launch
-    long long reduced_at_once;  // bytes that the calling thread reduces
+    long long reduced_at_once;  // bytes that the calling thread reduces to a number
+    long long reduced_to_many_at_once;  // to several numbers
 };
 
 std::unordered_map<PyObject*, Programs*> programs_of;
@@ -46,7 +47,8 @@ void drop_programs(PyObject* object) {
 
 PyObject* limit_reductions(PyObject* object, PyObject* args) {
     Programs* self = reinterpret_cast<Programs*>(object);
-    if (!PyArg_ParseTuple(args, "LL", &self->reduced_below, &self->reduced_at_once)) return nullptr;
+    if (!PyArg_ParseTuple(args, "LLL", &self->reduced_below, &self->reduced_at_once, &self->reduced_to_many_at_once))
+        return nullptr;
     Py_RETURN_NONE;
 }
 
@@ -129,9 +131,9 @@ long long reduced_below(PyObject* device) {
     return of ? of->reduced_below : 0;
 }
 
-long long reduced_at_once(PyObject* device) {
+long long reduced_at_once(PyObject* device, long long outputs) {
     const Programs* of = programs_for(device);
-    return of ? of->reduced_at_once : 0;
+    return !of ? 0 : outputs == 1 ? of->reduced_at_once : of->reduced_to_many_at_once;
 }
 
 void forget_programs(PyObject* device) { programs_of.erase(device); }

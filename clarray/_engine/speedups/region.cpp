@@ -1,6 +1,7 @@
 // The key of a region, which is made from one walk over its graph.
 #include "region.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace clarray {
@@ -231,38 +232,48 @@ bool Region::is_beside(PyObject* user, PyObject* reduced) const {
     return visit(user, enter, leave);
 }
 
-// Add reductions that share an operand of full size with one, and count them: as in `_reductions_beside`.
-bool Region::add_reductions(PyObject* reduced, size_t& added) {
-    const long long size = size_of(PyTuple_GET_ITEM(node.args.of(reduced), 0));
+bool Region::is_beside_any(PyObject* user, const std::vector<PyObject*>& reductions) const {
+    return std::any_of(reductions.begin(), reductions.end(), [&](PyObject* reduced) { return is_beside(user, reduced); });
+}
+
+// Add the reductions beside those of the region, and beside the added ones, as `with_siblings` does. The readers of each
+// node are looked at once.
+bool Region::add_reductions() {
+    std::vector<PyObject*> reductions;
     std::vector<Ref> found, level;
     Numbers seen;
     const auto take_readers = [&](PyObject* of) {
+        const auto has_size = [&](PyObject* reduced) { return size_of(PyTuple_GET_ITEM(node.args.of(reduced), 0)) == size_of(of); };
+        if (std::none_of(reductions.begin(), reductions.end(), has_size)) return;
         each_reader(of, [&](PyObject* user) {
             if (numbers_.find(user) != Numbers::NONE || seen.find(user) != Numbers::NONE) return;
             seen[user] = 0;
             level.push_back(Ref::share(user));
         });
     };
-    for (PyObject* input : inputs_read_)
-        if (size_of(input) == size) take_readers(input);
-    for (const Ref& inside : order)
-        if (size_of(inside.get()) == size) take_readers(inside.get());
-    while (!level.empty()) {
-        const Ref each = std::move(level.back());
-        level.pop_back();
-        if (added < MOST_SIBLINGS && is_beside(each.get(), reduced)) ++added, found.push_back(Ref::share(each.get()));
-        else if (size_of(each.get()) == size) take_readers(each.get());
-    }
-    for (const Ref& each : found)
-        if (!walk(each.get())) return false;
+    size_t added = 0, next_input = 0, next = 0;
+    do {
+        for (size_t i = next; i < order.size(); ++i)
+            if (Py_TYPE(node.op.of(order[i].get())) == reduction_type) reductions.push_back(order[i].get());
+        if (reductions.empty()) return true;
+        for (; next_input < inputs_read_.size(); ++next_input) take_readers(inputs_read_[next_input]);
+        for (; next < order.size(); ++next) take_readers(order[next].get());
+        found.clear();
+        while (!level.empty()) {
+            const Ref each = std::move(level.back());
+            level.pop_back();
+            if (added < MOST_SIBLINGS && is_beside_any(each.get(), reductions)) ++added, found.push_back(Ref::share(each.get()));
+            else take_readers(each.get());
+        }
+        for (const Ref& each : found)
+            if (!walk(each.get())) return false;
+    } while (!found.empty());
     return true;
 }
 
 bool Region::add_siblings(PyObject* root) {
     const size_t own = order.size();
-    size_t added = 0;
-    for (size_t i = 0; i < order.size() && added < MOST_SIBLINGS; ++i)
-        if (Py_TYPE(node.op.of(order[i].get())) == reduction_type && !add_reductions(order[i].get(), added)) return false;
+    if (!add_reductions()) return false;
     const bool is_number = size_of(root) == 1;
     if (!is_number && (is_pass(root) || own < 2)) return true;
     const size_t all = order.size();

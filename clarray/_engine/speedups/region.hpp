@@ -48,7 +48,8 @@ private:
     bool add_constant(PyObject* constant);
     bool add_siblings(PyObject* root);
     bool is_sibling(PyObject* user, PyObject* root) const;
-    bool add_reductions(PyObject* reduced, size_t& added);
+    bool add_reductions();
+    bool is_beside_any(PyObject* user, const std::vector<PyObject*>& reductions) const;
     bool is_beside(PyObject* user, PyObject* reduced) const;
     void add_held();
     template <typename Number>

@@ -402,7 +402,7 @@ def arguments_of(program: Any, root: Node, memory: Any, temporaries: Sequence[An
 class Table:
     """Programs of no device."""
 
-    def limit_reductions(self, length: int, at_once: int) -> None:
+    def limit_reductions(self, length: int, to_number: int, to_numbers: int) -> None:
         pass
 
 

@@ -134,6 +134,13 @@ def _append_any_length_inputs(
     return nbytes if high * shape[0] < INT_LIMIT else None
 
 
+def is_reduced_at_once(cache: KernelCache, value: Node, outputs: int) -> bool:
+    """Return whether a value is so small that the calling thread, or NumPy, reduces it to `outputs` numbers."""
+    policy = cache.policies.reduce
+    at_once = policy.at_once if outputs == 1 else policy.inline_bytes
+    return cache.device.inline is not None and value.size * value.dtype.itemsize <= at_once
+
+
 def pass_launches(
     cache: KernelCache, prepared: ReductionLaunch, inputs: list[Any], results: Sequence[ReductionResult]
 ) -> list[Launch]:

@@ -47,8 +47,8 @@ def plan_reduction(device: Device, root: Node, any_length: bool) -> ExpressionPr
     """
     cache = kernel_cache_of(device)
     policy = cache.policies.reduce
-    at_once = policy.at_once if device.inline is not None else 0
-    use_programs(cache).limit_reductions(any_length_limit(policy), at_once)
+    at_once = (policy.at_once, policy.inline_bytes) if device.inline is not None else (0, 0)
+    use_programs(cache).limit_reductions(any_length_limit(policy), *at_once)
     tiered_kernel = tiered_reduction(cache, root)
     if tiered_kernel is not None and not (tiered_kernel.ready or tiered_kernel.launched):
         return None

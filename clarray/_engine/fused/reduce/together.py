@@ -17,7 +17,7 @@ from clarray._engine.expr.epilogues import Epilogue
 from clarray._engine.expr.graph import inputs_of, signature_of
 from clarray._engine.expr.layout import Shape
 from clarray._engine.expr.node import Node, memory_of
-from clarray._engine.fused.reduce.launch import ReductionResult, pass_launches
+from clarray._engine.fused.reduce.launch import ReductionResult, is_reduced_at_once, pass_launches
 from clarray._engine.fused.reduce.launch_tiered import reduction_passes
 from clarray._engine.fused.reduce.plan import reduce_space
 from clarray._engine.fused.reduce.prepare import (
@@ -89,14 +89,11 @@ def reductions_together(
 def _passes(cache: KernelCache, epilogues: Sequence[Epilogue], targets: Sequence[Node]) -> tuple[_Pass, ...]:
     """Return the passes of two reductions or more. The others have a pass of their own."""
     value = epilogues[0].reduced.args[0]
-    policy = cache.policies.reduce
-    at_once = policy.at_once if targets[0].size == 1 else policy.inline_bytes
-    is_small = value.size * value.dtype.itemsize <= at_once
-    if is_small and cache.device.inline is not None:  # each is computed by the calling thread, or by NumPy
+    if is_reduced_at_once(cache, value, targets[0].size):
         return ()
     layouts = tuple([target.strides for target in targets])
     key: list[Any] = ["together", _structure(epilogues), value.shape, layouts]
-    append_inputs(inputs_of(*(each.reduced for each in epilogues)), key, [], not policy.explicit)
+    append_inputs(inputs_of(*(each.reduced for each in epilogues)), key, [], not cache.policies.reduce.explicit)
     passes: tuple[_Pass, ...] = cache.value_for(tuple(key), _prepare, cache, epilogues, layouts)
     return passes
 
