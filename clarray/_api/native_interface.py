@@ -91,7 +91,7 @@ class NativeInterface(NamedTuple):
     note_line: Function = profiling.note_line
 
     # Evaluation
-    fuse_below: Function = evaluation.materialize_below
+    fuse_below: Function = evaluation.fuse_below
     evaluate: Function = evaluation.evaluate
     evaluate_judged: Function = evaluation.evaluate_with_range
     write: Function = write

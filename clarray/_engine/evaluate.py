@@ -43,6 +43,7 @@ from clarray._engine.expr.region import (
     MOST_WEIGHT,
     Pass,
     held_nodes,
+    keeps_heavy,
     pending_below,
     plan_passes,
     with_siblings,
@@ -114,7 +115,7 @@ def _evaluate_whole(node: Node, device: Device, most_weight: int = MOST_WEIGHT) 
         _evaluate_selection(node)
     elif node.op is CONST:
         _write_constant(node, device)
-    elif flags & (SHARED | LARGE | REDUCES):
+    elif flags & (SHARED | LARGE | REDUCES) or keeps_heavy(node):
         roots = region_roots(node)
         if len(roots) == 1 and not flags & (SHARED | LARGE) and _reduces_alone(node):
             _evaluate_pass(node)
@@ -171,10 +172,7 @@ def prepare_pass(
     if len(outputs) == 1:
         out, launches = _prepare_alone(cache, outputs[0], None, allocate)
         return [out], launches
-    leaves = [
-        leaf(allocate(node.size * node.dtype.itemsize), node.shape, result_strides(node), 0, node.dtype)
-        for node in outputs
-    ]
+    leaves = _new_leaves(outputs, allocate)
     if not outputs[0].size:
         return leaves, []
     epilogues = [find_epilogue(node) for node in outputs if node.flags & REDUCES]
@@ -186,8 +184,20 @@ def prepare_pass(
         count = len(reductions)
         rows = import_whole("clarray._engine.fused.reduce.rows")
         return leaves, [rows.rows_launch(cache, outputs[:count], outputs[count:], leaves)]
-    places = [Output(memory_of(out), 0, out.strides) for out in leaves]
-    return leaves, [region_launch(cache, outputs, places)]
+    return leaves, [_region_launch(cache, outputs, leaves)]
+
+
+def _new_leaves(outputs: Sequence[Node], allocate: Allocate) -> list[Node]:
+    """Return a leaf in new memory for each output of a pass."""
+    return [
+        leaf(allocate(node.size * node.dtype.itemsize), node.shape, result_strides(node), 0, node.dtype)
+        for node in outputs
+    ]
+
+
+def _region_launch(cache: KernelCache, outputs: Sequence[Node], leaves: Sequence[Node]) -> Launch:
+    """Return the launch that computes elementwise nodes of one shape into leaves."""
+    return region_launch(cache, outputs, [Output(memory_of(out), out.offset, out.strides) for out in leaves])
 
 
 def _evaluate_operands(node: Node) -> bool:
@@ -288,11 +298,22 @@ def finish(node: Node) -> Node:
 
 
 @replanned
-def prepare(cache: KernelCache, node: Node, target: Node) -> list[Launch | HostLaunch]:
-    """Evaluate the subexpressions of `node` that cannot be fused, and return the launches that write it to a leaf."""
-    if node.flags & (SHARED | REDUCES | MASKED | LARGE):
-        materialize_below(node)
-    return _prepare_alone(cache, node, target, cache.device.allocate)[1]
+def prepare(cache: KernelCache, node: Node, target: Node) -> tuple[list[Launch | HostLaunch], list[tuple[Node, Node]]]:
+    """Evaluate what must be memory before `node` is computed into a leaf.
+
+    Returns
+    -------
+    launches : list
+        They compute the node into the leaf.
+    made : list of tuple of Node
+        The other pending nodes that the launches compute, each with a new leaf. The caller turns them into these.
+    """
+    is_region = node.flags & (SHARED | REDUCES | MASKED | LARGE) or keeps_heavy(node)
+    others = materialize_below(node) if is_region else ()
+    if not others:
+        return _prepare_alone(cache, node, target, cache.device.allocate)[1], []
+    leaves = _new_leaves(others, cache.device.pool.allocate)
+    return [_region_launch(cache, (node, *others), (target, *leaves))], list(zip(others, leaves, strict=True))
 
 
 def _prepare_alone(
@@ -388,10 +409,27 @@ def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options:
     return plan_passes(roots, fused, **options)
 
 
-def materialize_below(root: Node) -> None:
-    """Evaluate the subexpressions that cannot be fused into the pass that computes `root`."""
+def materialize_below(root: Node) -> Pass:
+    """Evaluate the subexpressions that cannot be fused into the pass that computes `root`.
+
+    Returns
+    -------
+    tuple of Node
+        The pending nodes that this pass should store too.
+    """
+    others: Pass = ()
     for outputs in region_passes((root,), _evaluate_pass):
-        _evaluate_pass(*(node for node in outputs if node is not root))
+        beside = tuple([node for node in outputs if node is not root])
+        if root in outputs and not any(node.flags & REDUCES for node in outputs):
+            others = beside
+        else:
+            _evaluate_pass(*beside)
+    return others
+
+
+def fuse_below(root: Node) -> None:
+    """Evaluate all subexpressions that cannot be fused into the pass that computes `root`, or that it would store."""
+    _evaluate_pass(*materialize_below(root))
 
 
 def materialize_shared(*roots: Node) -> None:

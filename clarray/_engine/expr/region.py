@@ -12,7 +12,6 @@ than to compute again, and a pass with too many operations or operands is cut wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence, Set
 from sys import getrefcount
 from typing import Any
@@ -22,24 +21,26 @@ from clarray._engine.expr.graph import constant_key, inputs_of, postorder
 from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape, is_spent
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
-from clarray._engine.ops.ufuncs import Loop
+from clarray._engine.ops.ufuncs import CALL_WEIGHT, Loop
 
-__all__ = ["LEAST_WEIGHT", "MOST_WEIGHT", "Pass", "held_nodes", "pending_below", "plan_passes", "with_siblings"]
+__all__ = [
+    "LEAST_WEIGHT",
+    "MOST_WEIGHT",
+    "Pass",
+    "held_nodes",
+    "keeps_heavy",
+    "pending_below",
+    "plan_passes",
+    "with_siblings",
+]
 
 MOST_WEIGHT = 512  # of one pass: a compiler needs a second for more
 LEAST_WEIGHT = 32  # of one pass, for a compiler that cannot do more
 MOST_OPERANDS = 96  # inputs and outputs of one pass: each takes up to 40 of the 4,096 bytes of arguments NVIDIA has
 MOST_SIBLINGS = 15
 _LOAD = 2  # the weight of reading an operand, where an addition weighs 1
-_CALL = 16  # the weight of a function such as exp
 _STORED = 8  # a value that weighs more is stored rather than computed again
 _HEAVIEST = 64  # weights are not told apart from here on
-_FUNCTION = r"\w\("
-_CHEAP_NAMES = """
-absolute fabs maximum minimum fmax fmin clip sqrt square floor ceil trunc rint sign signbit copysign isnan isinf
-isfinite conjugate logical_and logical_or logical_xor logical_not positive negative
-"""
-_CHEAP = frozenset(_CHEAP_NAMES.split())  # ufuncs of a few instructions, though their C text is a call
 
 Pass = tuple[Node, ...]
 FitsRows = Callable[[Sequence[Node], Sequence[Node]], bool]
@@ -294,7 +295,7 @@ class _Planner:
                 self.store([node], "it has an array, and takes next to nothing")
             elif self._weights[node] > _STORED:
                 has_others = any(self._is_outside(reader) for reader in list(node.readers))
-                if has_others or (node in in_registers and self._weights[node] >= _CALL):
+                if has_others or (node in in_registers and self._weights[node] >= CALL_WEIGHT):
                     self.store([node], "it has an array, and costs more to compute again than to load")
 
     def _is_outside(self, reader: Any) -> bool:
@@ -309,7 +310,7 @@ class _Planner:
                     arg in self._inside
                     and 0 < 4 * arg.size <= node.size
                     and not is_pass(node)
-                    and self._weights[arg] >= _CALL
+                    and self._weights[arg] >= CALL_WEIGHT
                 ):
                     self.store([arg], "it is broadcast: several elements would compute it again")
 
@@ -422,10 +423,16 @@ class _Planner:
 
 def _operation_weight(node: Node) -> int:
     """Return the weight of one operation, where an addition weighs 1."""
-    op = node.op
-    if not isinstance(op, Loop) or op.ufunc.__name__ in _CHEAP or not isinstance(op.form.text, str):
-        return 1
-    return _CALL if re.search(_FUNCTION, op.form.text) else 1
+    return node.op.weight if isinstance(node.op, Loop) else 1
+
+
+def keeps_heavy(root: Node) -> bool:
+    """Return whether something else keeps a heavy value alive that a pending node reads."""
+    order = pending_below(root)
+    return any(_operation_weight(node) > 1 for node in order) and any(
+        node is not root and any(_operation_weight(below) > 1 for below in pending_below(node))
+        for node in held_nodes(order)
+    )
 
 
 def held_nodes(nodes: list[Node]) -> list[Node]:

@@ -5,6 +5,7 @@ The rows are in ``ufuncs_<chapter>.py``. A loop is a ufunc at given dtypes, one 
 
 from __future__ import annotations
 
+import re
 from itertools import count
 from typing import Any, cast
 
@@ -59,11 +60,21 @@ unsupported: dict[str, str] = {
     "vecmat": "a product of a vector and a matrix, not an elementwise function",
 }
 
+CALL_WEIGHT = 16
+_CHEAP_NAMES = """
+absolute fabs maximum minimum fmax fmin clip sqrt square floor ceil trunc rint sign signbit copysign isnan isinf
+isfinite conjugate logical_and logical_or logical_xor logical_not positive negative
+"""
+_CHEAP = frozenset(_CHEAP_NAMES.split())  # ufuncs of a few instructions, though their C text is a call
+
 
 class Loop:
-    """A ufunc at given dtypes and one of its outputs. `find_loop` makes one object for each."""
+    """A ufunc at given dtypes and one of its outputs. `find_loop` makes one object for each.
 
-    __slots__ = ("code", "form", "in_dtypes", "name", "out_dtype", "out_index", "row", "ufunc")
+    Its `weight` is 1 for an operation that takes the time of an addition, and CALL_WEIGHT for one such as exp.
+    """
+
+    __slots__ = ("code", "form", "in_dtypes", "name", "out_dtype", "out_index", "row", "ufunc", "weight")
 
     def __init__(self, row: Row, ufunc: np.ufunc, form: Form, code: int) -> None:
         self.row = row
@@ -74,6 +85,8 @@ class Loop:
         self.in_dtypes: tuple[np.dtype, ...] = ()
         self.out_dtype: np.dtype = np.dtype(bool)
         self.out_index = 0
+        calls = ufunc.__name__ not in _CHEAP and isinstance(form.text, str) and re.search(r"\w\(", form.text)
+        self.weight = CALL_WEIGHT if calls else 1
 
     def __repr__(self) -> str:
         ins = ", ".join(d.name for d in self.in_dtypes)

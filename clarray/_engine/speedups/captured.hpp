@@ -83,6 +83,10 @@ Outcome evaluate_again(PyObject* root, bool& known, bool only_by_host = false);
 // are others each time: a plan is for one layout.
 Outcome evaluate_captured(PyObject* root);
 
+// Compute the region of a pending node into a leaf, with what the same launches store beside; nothing else reads what is
+// overwritten, and the device's lock is held.
+Outcome store_captured(PyObject* target, PyObject* root);
+
 bool add_captured_type(PyObject* module);
 
 }  // namespace clarray

@@ -387,13 +387,13 @@ bool has_host_step(const Program& program) {
 
 Outcome by_python(PyObject* root) { return Ref::steal(invoke(python.evaluate, root)) ? Outcome::DONE : Outcome::FAILED; }
 
-// Have Python evaluate a region, and capture that.
-Outcome capture_region(PyObject* root, Region& region) {
-    Ref constants = tuple_of_refs(region.constants), positional = Ref::steal(PyTuple_Pack(1, root));
+// Have Python compute a region, and capture that.
+Outcome capture_region(Region& region, PyObject* function, const Ref& positional) {
+    Ref constants = tuple_of_refs(region.constants);
     std::vector<std::pair<size_t, Ref>> wanted;  // weak references: Python counts who keeps what
     for (size_t place : region.wanted) wanted.emplace_back(place, Ref::steal(PyWeakref_NewRef(region.order[place].get(), nullptr)));
     region.order.clear();
-    Ref both = constants && positional ? captured_call(region.call, python.evaluate, positional.get(), Py_None, constants.get()) : Ref();
+    Ref both = constants && positional ? captured_call(region.call, function, positional.get(), Py_None, constants.get()) : Ref();
     if (!both) return Outcome::FAILED;
     PyObject* capture = PyTuple_GET_ITEM(both.get(), 1);
     if (capture == Py_None) return Outcome::DONE;
@@ -426,7 +426,20 @@ Outcome evaluate_captured(PyObject* root) {
         region.order.clear();  // Python counts who keeps what
         return by_python(root);
     }
-    return capture_region(root, region);
+    return capture_region(region, python.evaluate, Ref::steal(PyTuple_Pack(1, root)));
+}
+
+Outcome store_captured(PyObject* target, PyObject* root) {
+    Region region;
+    forget(node.memory.of(target));  // what is known of other elements in the memory is not in the key
+    if (!region.describe(root, target) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    const Outcome done = run_region(region);
+    if (done != Outcome::FALLBACK) return done;
+    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(region);
+    if (is_due) return capture_region(region, python.write, Ref::steal(PyTuple_Pack(2, target, root)));
+    if (is_in_vain(region)) return Outcome::FALLBACK;
+    region.order.clear();  // Python counts who keeps what
+    return Ref::steal(invoke(python.write, target, root)) ? Outcome::DONE : Outcome::FAILED;
 }
 
 Outcome evaluate_again(PyObject* root, bool& known, bool only_by_host) {

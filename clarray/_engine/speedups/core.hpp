@@ -75,7 +75,7 @@ struct NodeSlots {
         contiguous{"contiguous"}, value{"value"};
 };
 struct LoopSlots {
-    Slot code{"code"}, out_dtype{"out_dtype"};
+    Slot code{"code"}, out_dtype{"out_dtype"}, weight{"weight"};
 };
 struct ReductionSlots {
     Slot axes{"axes"}, code{"code"}, out_dtype{"out_dtype"};

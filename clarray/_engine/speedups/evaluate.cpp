@@ -169,7 +169,8 @@ Outcome evaluate_fast(PyObject* root) {
     if (Py_TYPE(root) == known_type) return place_number(root);
     if (operation != loop_type && !is_pass_type(operation)) return evaluate_selection(root);
     const bool has_own_pass = !may_share_a_pass(root);
-    if (is_one_launch(root, 0) && has_own_pass) {
+    const bool is_kept = keeps_heavy(root);
+    if (is_one_launch(root, 0) && has_own_pass && !is_kept) {
         const Outcome done = evaluate_alone(root, 0);
         if (done != Outcome::FALLBACK) return done;
     }
@@ -185,7 +186,7 @@ Outcome evaluate_fast(PyObject* root) {
         if (done == Outcome::FALLBACK) done = evaluate_captured(root);
         if (done != Outcome::FALLBACK || as_long(node.flags.of(root)) & LARGE) return done;
     }
-    if (!is_one_launch(root, EAGER) && has_own_pass) {
+    if (!is_one_launch(root, EAGER) && has_own_pass && !is_kept) {
         const Outcome shared = compute_shared(root, reduced_at_once(on));
         const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
         if (done != Outcome::FALLBACK || shared != Outcome::DONE) return done;

@@ -104,6 +104,9 @@ Outcome compute_shared(PyObject* root, long long little);
 
 // Whether the pending nodes below a root, of which none is a pass, are referred to by each other and the root alone.
 bool is_private(PyObject* root);
+// Whether something else keeps a heavy value alive that a tree without shared nodes reads: as `keeps_heavy` in
+// clarray._engine.expr.region.
+bool keeps_heavy(PyObject* root);
 
 // What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
 std::vector<Ref> live_readers(PyObject* readers);

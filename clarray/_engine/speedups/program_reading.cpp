@@ -382,7 +382,10 @@ std::shared_ptr<Program> read_evaluation(PyObject* capture, const Wanted& wanted
         if (!read_leaf(capture, of.get(), made->made.back())) return nullptr;
         made->made.back().pending = place;
     }
-    if (made->made.empty() || !read_steps(capture, call.device, *made)) return nullptr;
+    if (!read_steps(capture, call.device, *made) || !read_written(capture, *made)) return nullptr;
+    if (made->made.empty() && made->written.empty()) return nullptr;
+    const auto may_refuse = [](const Step& step) { return step.what == Step::READ || step.what == Step::HOST; };
+    if (!made->written.empty() && std::any_of(made->steps.begin(), made->steps.end(), may_refuse)) return nullptr;
     find_lives(*made);
     return made;
 }

@@ -352,14 +352,15 @@ bool has_company(PyObject* reduced) {
     return found;
 }
 
-bool Region::describe(PyObject* root) {
+bool Region::describe(PyObject* root, PyObject* target) {
     static thread_local size_t last_count = 0;  // regions come again
     numbers_.reserve(last_count);
     constexpr size_t MOST_KEPT = 512;  // bytes of a key that are asked for at once
     call.key.reserve(MOST_KEPT);
     call.key.push_back(EVALUATION);
     if (!is_pending(root) || !walk(root)) return false;
-    if (!add_siblings(root)) return false;
+    if (target) call.key.push_back('w');
+    if (!(target ? call.add_new_input(target) : add_siblings(root))) return false;
     add_held();
     last_count = numbers_.count();
     return call.device && !PyErr_Occurred();

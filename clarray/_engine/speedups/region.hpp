@@ -31,8 +31,9 @@ private:
 
 class Region {
 public:
-    // Describe the region of a node; false if no program is for such, perhaps with an error.
-    bool describe(PyObject* root);
+    // Describe the region of a node, which is computed into a leaf if one is given; false if no program is for such, perhaps
+    // with an error.
+    bool describe(PyObject* root, PyObject* target = nullptr);
 
     CallSignature call;                // its key holds the graph, the layouts, and who else keeps or reads what
     std::string values;                // of the constants, for programs that depend on them

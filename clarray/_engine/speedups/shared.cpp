@@ -106,6 +106,31 @@ bool is_private(PyObject* root) {
     return true;
 }
 
+namespace {
+
+// Whether a tree has a heavy operation; `kept` becomes true if something else keeps such a part of it alive.
+bool is_heavy(PyObject* of, bool& kept) {
+    if (!is_pending(of) || Py_TYPE(node.op.of(of)) != loop_type) return false;
+    PyObject* args = node.args.of(of);
+    bool heavy = as_long(loop.weight.of(node.op.of(of))) > 1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+        PyObject* arg = PyTuple_GET_ITEM(args, i);
+        const bool below = is_heavy(arg, kept);
+        kept = kept || (below && Py_REFCNT(arg) > 1);
+        heavy = heavy || below;
+    }
+    return heavy;
+}
+
+}  // namespace
+
+bool keeps_heavy(PyObject* root) {
+    constexpr long OTHERS = SHARED | LARGE | REDUCES | MASKED;
+    bool kept = false;
+    if (!(as_long(node.flags.of(root)) & OTHERS)) is_heavy(root, kept);
+    return kept;
+}
+
 Outcome compute_shared(PyObject* root, long long little) {
     Nodes order;
     NodeSet inside;

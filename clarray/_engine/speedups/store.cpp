@@ -1,4 +1,5 @@
 // From an expression to memory that is there already: the native implementation of `write` in clarray._engine.writing.
+#include "captured.hpp"
 #include "program.hpp"
 
 #include <algorithm>
@@ -105,6 +106,15 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
     return run(*program, frame, Refused::FALLBACK);
 }
 
+// Whether a value is computed with what belongs to its region.
+bool is_region(PyObject* value) {
+    if (node.memory.of(value) != Py_None || Py_TYPE(node.op.of(value)) != loop_type) return false;
+    const long flags = as_long(node.flags.of(value)) & ~READONLY;
+    if (flags & LARGE) return true;
+    if (flags & ~long(SHARED | REDUCES)) return false;
+    return flags & REDUCES || (flags & SHARED && !is_private(value)) || keeps_heavy(value);
+}
+
 // Have what is written become one launch: a reduction is computed into memory of its own, as is what has to be computed
 // before. FALLBACK where it is none.
 Outcome compute_below(PyObject* value) {
@@ -172,6 +182,11 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     if (!held) return Outcome::FAILED;
     if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::FALLBACK;
     if (!flush_readers(in.get(), node.memory.of(value) == Py_None ? value : nullptr)) return Outcome::FAILED;
+    if (target.size() && target.has_shape(node.shape.of(value)) && is_region(value)) {
+        Ref at = view_leaf(leaf, target);
+        const Outcome done = at ? store_captured(at.get(), value) : Outcome::FAILED;
+        if (done != Outcome::FALLBACK) return done;
+    }
     const Outcome alone = compute_below(value);
     if (alone != Outcome::DONE) return alone;
     const bool is_leaf = node.memory.of(value) != Py_None;

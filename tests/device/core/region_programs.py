@@ -29,10 +29,23 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "transposed": lambda a: a.T,
     "reversed": lambda a: a[::-1] if a.ndim else a,
     "sliced": lambda a: a[1:] if a.ndim and a.shape[0] > 1 else a,
+    "short": lambda a: a[:-1] if a.ndim and a.shape[0] > 1 else a,
+    "stepped": lambda a: a[..., ::-2] if a.ndim and a.shape[-1] > 2 else a,
+    "column": lambda a: a[..., 0] if a.ndim > 1 else a,
+    "new axis": lambda a: a[:, None] if a.ndim == 1 and a.size < 1000 else a,
+    "line": lambda a: a.reshape(-1),
+    "swapped": lambda a: a.swapaxes(0, -1) if a.ndim else a,
+}
+PARTS: dict[str, Callable[[Any], Any]] = {  # keys of what is written
+    "whole": lambda a: Ellipsis,
+    "first": lambda a: slice(None, 1),
+    "rest": lambda a: slice(1, None),
+    "every other": lambda a: (Ellipsis, slice(None, None, 2)),
+    "reversed": lambda a: slice(None, None, -1),
 }
 NUMBERS = [2.0, 0.5, -1.5, 3, 1]
 KINDS = ["binary", "where", "unary", "number", "reduce", "view", "cast", "write", "drop", "look"]
-FREQUENCIES = [50, 5, 15, 10, 6, 4, 3, 3, 2, 2]
+FREQUENCIES = [50, 5, 15, 10, 6, 8, 3, 6, 2, 2]
 
 Step = tuple[Any, ...]
 
@@ -67,6 +80,8 @@ def _choice(choose: random.Random, kind: str) -> Any:
         return choose.choice(["add", "multiply", "subtract"]), choose.choice(NUMBERS)
     if kind == "reduce":
         return choose.choice(REDUCTIONS), choose.choice([None, 0, -1])
+    if kind == "write":
+        return choose.choice(list(PARTS)), choose.choice(["set", "set", "add", "of both"])
     return choose.choice(choices[kind]) if kind in choices else None
 
 
@@ -113,11 +128,23 @@ def _step(module: Any, kind: str, operands: list[Any], choice: Any, seen: list[A
     if kind == "cast":
         return a.astype(choice)
     if kind == "write" and a.ndim:
-        a[...] = b
-        return a
+        return _write(a, b, c, *choice)
     if kind == "look":
         seen.append(np.array(np.asarray(a)))
     return None
+
+
+def _write(a: Any, b: Any, c: Any, part: str, how: str) -> Any:
+    """Write to a part of an array what is computed from the same part of others."""
+    key = PARTS[part](a)
+    value = b[PARTS[part](b)] if b.ndim else b
+    if how == "of both":
+        value = value * 0.5 + (c[PARTS[part](c)] if c.ndim else c)
+    if how == "add":
+        a[key] += value
+    else:
+        a[key] = value
+    return a
 
 
 def have_same_bits(one: Any, other: Any) -> bool:

@@ -186,6 +186,40 @@ def test_a_heavy_value_that_is_kept_is_computed_once() -> None:
     assert launches(work) == 1
 
 
+def test_a_heavy_value_that_is_written_from_is_computed_once() -> None:
+    """What a name keeps is an output of the pass that writes, though nothing else reads it yet."""
+    x, y = arrays(2)
+    first, second = clarray.zeros((2, x.size)), clarray.zeros(x.size)
+
+    def work() -> None:
+        t = np.exp(x) * y
+        first[1] += t * 2
+        second[:] = t - y
+
+    assert launches(work) == 2
+    with clarray.profile() as p:
+        work()
+    moved = [record.nbytes // x.nbytes for record in p.records if record.kind == "launch"]
+    assert moved == [5, 3]  # x, y, twice the part of `first`, and t; t, y and `second`
+
+
+@by_core
+def test_writes_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write whose value shares work, and keeps some, runs by its program from the third turn on."""
+    x, y = arrays(2)
+    target = clarray.zeros((4, x.size))
+    planned: list[Any] = []
+    plan = region.plan_passes
+    monkeypatch.setattr("clarray._engine.evaluate.plan_passes", lambda *a, **k: planned.append(a) or plan(*a, **k))
+    for _ in range(6):
+        t = x * y
+        target[1:3] = np.exp(t) * t + (t - x).sum()
+    assert len(planned) <= 4  # in each of two turns the sum and the write
+    expected = np.exp(np.asarray(x) * np.asarray(y))
+    assert np.allclose(np.asarray(target)[1], expected * np.asarray(t) + np.asarray((t - x).sum()))
+    assert not np.asarray(target)[::3].any()
+
+
 def test_large_regions_are_cut() -> None:
     x, y = arrays(2)
 
