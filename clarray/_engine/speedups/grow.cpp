@@ -142,6 +142,7 @@ bool note_reader(PyObject* made, const OperandSpan& operands) {
     const bool consumes = Py_TYPE(node.op.of(made)) != transform_type;
     Ref reader = Ref::steal(consumes ? PyWeakref_NewRef(made, nullptr) : invoke(python.non_consuming_ref, made));
     if (!reader) return false;
+    PyObject_GC_UnTrack(reader.get());  // as `untrack` does
     for (const Operand& a : operands)
         if (!is_repeated(operands, a) && !a.append_reader(reader.get())) return false;
     for (const Operand& a : operands)
@@ -152,6 +153,14 @@ bool note_reader(PyObject* made, const OperandSpan& operands) {
         if (many ? !Ref::steal(invoke(python.prune_or_mark_shared, a.self)) : !mark_shared(a.self)) return false;
     }
     return true;
+}
+
+// Take a new node, and what only it refers to, from the garbage collector, which would look at all that has been grown for
+// every 140 operations. No cycle goes through a pending node: it refers to operations, numbers and memory of the device, and
+// what reads memory of other owners is evaluated at once.
+void untrack(PyObject* made) {
+    for (PyObject* each : {made, node.args.of(made), node.inputs.of(made), node.readers.of(made)})
+        if (each != empty_tuple) PyObject_GC_UnTrack(each);
 }
 
 // What an operation gives.
@@ -182,6 +191,7 @@ Ref made_of(PyObject* operation, const OperandSpan& operands, Result result) {
     node.readers.put(out, readers.release());
     node.memory.set(out, Py_None);
     if (!note_reader(out, operands)) return {};
+    if (!(all & (EAGER | MASKED))) untrack(out);
     const bool is_profiled = profiling_state && recorder.recorder.of(profiling_state) != Py_None;
     return !is_profiled || Ref::steal(invoke(python.note_line, out)) ? std::move(made) : Ref();
 }

@@ -92,7 +92,9 @@ PyObject* cast_loop(PyObject* dtype) {
 }
 
 Ref new_constant(PyObject* value, PyObject* dtype) {
-    return filled(blank_node(), value, dtype, python.unread);
+    Ref made = filled(blank_node(), value, dtype, python.unread);
+    if (made) PyObject_GC_UnTrack(made.get());  // it refers to nothing that refers to it
+    return made;
 }
 
 PyObject* strong_dtype(PyTypeObject* kind) {

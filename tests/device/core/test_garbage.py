@@ -15,6 +15,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device, current_device, launch
+from clarray._engine.speedups import native
 
 
 class _Cycle:
@@ -202,4 +203,24 @@ def test_numbers_are_dropped() -> None:
     assert float(number) == 3
     ref = weakref.ref(number._node)
     del number
+    assert ref() is None
+
+
+@pytest.mark.skipif(native is None, reason="Python's own nodes are tracked")
+def test_the_collector_does_not_look_at_what_is_grown() -> None:
+    x = clarray.ones(40)
+    gc.collect()
+    before = len(gc.get_objects())
+    results = []
+    y = x
+    for _ in range(100):
+        y = (y + x) * 0.5
+        results.append(y)
+    grown = len(gc.get_objects()) - before
+    assert grown <= len(results) + 10  # the arrays
+    ref = weakref.ref(y._node)
+    results.append(results)  # a cycle through the arrays, not through their nodes
+    del results, y
+    assert ref() is not None
+    gc.collect()
     assert ref() is None
