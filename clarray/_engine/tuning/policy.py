@@ -49,6 +49,9 @@ class ElementwisePolicy:
         start in 8 us; `selection` raises it for slower threads.
     chunk_bytes : int
         Least number of bytes per work-group.
+    vector_weight : int
+        Greatest weight of a pass whose work-items compute several elements at a time, where an addition weighs 1. Heavier
+        ones have fewer registers that way, and compile in a quarter of the time. 0: no limit.
     block_rows, block_columns : int
         Extents of a work-item's block on a CPU if an operand is transposed: along the axis in which the operand is
         contiguous, and along the innermost axis.
@@ -64,6 +67,7 @@ class ElementwisePolicy:
     stream_bytes: int
     inline_bytes: int
     chunk_bytes: int
+    vector_weight: int = 0
     block_rows: int = 16
     block_columns: int = 64
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.layout import (
     ALIGNMENT,
@@ -44,7 +46,9 @@ from clarray._engine.launch.operands import (
     collect_operands,
     inline_limit,
 )
+from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.runtime import Kernel, Memory
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 
 class Output(NamedTuple):
@@ -200,13 +204,20 @@ def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
     return UNIT if node.shape == shape and node.contiguous else ZERO
 
 
+def _vector_width(policy: ElementwisePolicy, roots: Sequence[Node], dtypes: Sequence[np.dtype]) -> int:
+    """Return the number of elements that a work-item computes at a time."""
+    weight = sum(node.op.weight for node in graph_of(*roots).pending if isinstance(node.op, Loop))
+    is_heavy = 0 < policy.vector_weight < weight
+    return 1 if is_heavy else vector_width(dtypes, policy.vector_bytes, policy.max_width)
+
+
 def _prepare_flat(cache: KernelCache, roots: Sequence[Node], aligned_starts: bool, stream: bool) -> FlatKernel:
     policy = cache.policies.elementwise
     operands = collect_operands(*roots)
     shape, size = roots[0].shape, roots[0].size
     accesses = tuple(_flat_access(n, shape) for n in operands.nodes)
     dtypes = operands.dtypes(*roots)
-    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    vector = _vector_width(policy, roots, dtypes)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
         accesses=accesses,
@@ -354,7 +365,7 @@ def _strided_plan(
     count = len(roots)
     shape, out_loops, in_loops = space.shape, space.strides[:count], list(space.strides[count:])
     dtypes = operands.dtypes(*roots)
-    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    vector = _vector_width(policy, roots, dtypes)
     explicit = explicit_width(dtypes, policy.explicit)
     # An output has an access class of its own: an in-place operation has the same node on both sides.
     out_accesses = tuple([access(steps[-1]) for steps in out_loops])
