@@ -50,8 +50,8 @@ class ElementwisePolicy:
     chunk_bytes : int
         Least number of bytes per work-group.
     vector_weight : int
-        Greatest weight of a pass whose work-items compute several elements at a time, where an addition weighs 1. Heavier
-        ones have fewer registers that way, and compile in a quarter of the time. 0: no limit.
+        Greatest weight of a pass whose work-items compute several elements at a time, where an addition weighs 1.
+        Heavier ones have fewer registers that way, and compile in a quarter of the time. 0: no limit.
     block_rows, block_columns : int
         Extents of a work-item's block on a CPU if an operand is transposed: along the axis in which the operand is
         contiguous, and along the innermost axis.
