@@ -20,13 +20,14 @@ from clarray._core.fallback import by_numpy
 from clarray._core.host_fallback import ERRORS_FOR_NUMPY
 from clarray._core.operands import STRONG, operand_from_host
 from clarray._core.own_frames import hide_own_frames
-from clarray._core.views import Views, prune_views
+from clarray._core.views import view_operation
 from clarray._engine import evaluate as evaluation
 from clarray._engine import weights
 from clarray._engine.expr import build, layout
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import record_subset_range
 from clarray._engine.expr.epilogues import find_transform_epilogue
+from clarray._engine.expr.memory_views import Views, prune_views
 from clarray._engine.fused.compact.launch_program import plan_selection
 from clarray._engine.fused.elementwise.launch_program import plan_elementwise
 from clarray._engine.fused.reduce.launch_program import plan_reduction
@@ -112,6 +113,7 @@ class NativeInterface(NamedTuple):
     captured_setitem: Function = captured_setitem
     views_type: type = Views
     prune_views: Function = prune_views
+    view_operation: Function = view_operation
     operand_from_host: Function = operand_from_host
     by_numpy: Function = by_numpy
     hide_own_frames: Function = hide_own_frames
@@ -131,6 +133,9 @@ class NativeInterface(NamedTuple):
     # Limits
     alignment: int = layout.ALIGNMENT
     weight_of_all: int = weights.WEIGHT_OF_ALL
+    view_weight: int = weights.VIEW_WEIGHT
+    most_views: int = weights.MOST_VIEWS
+    view_reads: int = weights.VIEW_READS
     tree_limit: int = build.TREE_LIMIT
     int_limit: int = layout.INT_LIMIT
     prune_at: int = build.PRUNE_AT

@@ -33,6 +33,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.graph import inputs_of
 from clarray._engine.expr.growth import is_costly
+from clarray._engine.expr.memory_views import has_views
 from clarray._engine.expr.node import CONST, EAGER, MASKED, HostScalar, Node, constant, host_scalar
 from clarray._engine.expr.result_layout import has_same_order
 from clarray._engine.expr.view import broadcast_shapes
@@ -390,7 +391,7 @@ def _evaluate_if_overwritten(operand: Node, memory: Memory) -> None:
 def _assign_value(array: DeviceArray, node: Node) -> DeviceArray:
     """Write a value to an array's memory, or replace the array's node if it is pending."""
     target = array._node
-    if target.memory is not None or array._base is not None or not has_same_order(node, target):
+    if target.memory is not None or array._base is not None or has_views(target) or not has_same_order(node, target):
         write(evaluate(target), node)
         return array
     if node.flags & EAGER or is_costly(node):

@@ -16,6 +16,7 @@ from clarray._core.ufunc_keywords import UfuncKeywords
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.growth import is_costly
+from clarray._engine.expr.memory_views import has_views
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import has_same_order, result_view
@@ -461,7 +462,7 @@ def _replace_pending(array: Any, node: Node) -> Any:
     if build.selected(array._node) is None or build.selected(node) is None:  # otherwise, the same mask selects both
         _check_output_shape(node.shape, array._node.shape)
     new_node = convert(node, array.dtype)
-    if not has_same_order(new_node, array._node):
+    if has_views(array._node) or not has_same_order(new_node, array._node):
         write_leaf(evaluate(array._node), new_node)
         return array
     if new_node.flags & EAGER or is_costly(new_node):

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
-from weakref import ref
+from typing import Any
 
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import EAGER, READONLY, Node, graph_lock, leaf_signature, view_leaf
+from clarray._engine.expr.memory_views import note_view
+from clarray._engine.expr.node import MASKED, READONLY, Node, leaf_signature, view_leaf
 from clarray._engine.expr.overlap import same_elements
-from clarray._engine.expr.view import View
-from clarray._engine.runtime import Memory
+from clarray._engine.expr.view import View, moveaxis, swapaxes, transpose
+from clarray._engine.runtime.profiling import state
+from clarray._engine.threads import import_whole
 
-_MIN_LIMIT = 64  # number of views up to which dead references stay
-
-
-class Views(list[Any]):
-    """Weak references to the views of a memory. Dead references are removed whenever the number has doubled."""
-
-    __slots__ = ("_left",)
-
-    @property
-    def limit(self) -> int:
-        """The number of references at which dead ones are removed."""
-        return 2 * getattr(self, "_left", 0) + _MIN_LIMIT
-
-    def prune(self) -> None:
-        with graph_lock:
-            count = len(self)  # other threads may append meanwhile
-            self[:count] = _alive(self[:count])
-            self._left = len(self)
-
-
-def _alive(views: list[Any]) -> list[Any]:
-    return [view for view in views if view() is not None]
+_PERMUTATIONS = frozenset([transpose, swapaxes, moveaxis])
 
 
 def view_of(array: DeviceArray) -> View:
@@ -68,35 +48,41 @@ def view_at(array: DeviceArray, shape: tuple[int, ...], strides: tuple[int, ...]
     return _wrap_view(array, view_leaf(array._node, shape, strides, offset))
 
 
+def pending_view(array: DeviceArray, key: Any) -> DeviceArray | None:
+    """View a pending array by integers, slices, Ellipsis and None without its evaluation; None if memory is better.
+
+    Functions whose steps are captured compute them one by one.
+    """
+    view = None if state.capture else import_whole("clarray._engine.expr.pending_views").viewed(array._node, key)
+    return None if view is None else wrap_view(array, view)
+
+
+def view_operation(source: Node, key: Any) -> tuple[Any, tuple[int, ...], int]:
+    """Return the operation of a view of a pending value, with the shape and the size of the view."""
+    operation: tuple[Any, tuple[int, ...], int]
+    operation = import_whole("clarray._engine.expr.pending_views").index_operation(source, key)
+    return operation
+
+
 def _wrap_view(array: DeviceArray, view_node: Node) -> DeviceArray:
     """Wrap a new leaf on an array's memory, and register it as a view of the memory."""
-    memory = view_node.memory
-    assert memory is not None
-    if not memory.shared:  # `share_with_host` marks these views as EAGER
-        views = memory.views
-        if views is None:
-            views = _view_list(memory)
-        views.append(ref(view_node))
-        prune_views(views)
-        if memory.shared:  # another thread has shared the memory
-            view_node.flags |= EAGER
+    note_view(view_node)
+    return wrap_view(array, view_node)
+
+
+def wrap_view(array: DeviceArray, view_node: Node) -> DeviceArray:
+    """Wrap a view of an array's value, which may be pending."""
     return wrap(view_node, array if array._base is None else array._base)
-
-
-def _view_list(memory: Memory) -> Views:
-    with graph_lock:
-        if memory.views is None:
-            memory.views = Views()
-        return cast(Views, memory.views)
-
-
-def prune_views(views: Views) -> None:
-    if len(views) > views.limit:
-        views.prune()
 
 
 def transform_view(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
     """View an array through a function of `clarray._engine.expr.view`."""
+    node = array._node
+    if function in _PERMUTATIONS and node.memory is None and not (node.flags & MASKED or state.capture):
+        axes = function(View(node.shape, tuple(range(len(node.shape)))), *args).strides  # each has its number as stride
+        view = import_whole("clarray._engine.expr.pending_views").transposed(node, axes)
+        if view is not None:
+            return wrap_view(array, view)
     return make_view(array, function(view_of(array), *args))
 
 

@@ -5,7 +5,7 @@ Pending nodes become leaves only in `evaluate`, and `finish` is the only functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -16,10 +16,11 @@ import clarray._engine.fused.elementwise.launch_program
 import clarray._engine.fused.reduce.launch_program
 import clarray._engine.launch.capture  # noqa: F401 - imported for the compiled core
 from clarray._engine.expr.bounds import record_range, record_subset_range, value_bounds
-from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected
+from clarray._engine.expr.build import NonConsumingRef, become_memory, become_selected, view_memory
 from clarray._engine.expr.epilogues import Epilogue, TransformEpilogue, find_epilogue, find_transform_epilogue
 from clarray._engine.expr.graph import graph_of
 from clarray._engine.expr.growth import observers
+from clarray._engine.expr.memory_views import is_view
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -113,6 +114,9 @@ def _evaluate_whole(node: Node, device: Device, most_weight: int = MOST_WEIGHT) 
     flags = node.flags
     if flags & MASKED and isinstance(node, Selection):
         _evaluate_selection(node)
+    elif is_view(node):
+        evaluate(node.args[0])
+        view_memory(node)
     elif node.op is CONST:
         _write_constant(node, device)
     elif flags & (SHARED | LARGE | REDUCES) or keeps_heavy(node):
@@ -139,7 +143,10 @@ def _evaluate_region(roots: Sequence[Node], most_weight: int) -> None:
 
 def _evaluate_pass(*outputs: Node) -> None:
     """Turn the outputs of one pass into leaves. What it reads is memory."""
-    pending = [node for node in outputs if node.memory is None]
+    pending = [node for node in outputs if node.memory is None and not is_view(node)]
+    for node in outputs:
+        if is_view(node):
+            evaluate(node)
     if not pending:
         return
     device = device_of(*pending)
@@ -395,7 +402,7 @@ def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options:
     **options
         Further arguments of `plan_passes`.
     """
-    while _simplify_transforms([node for node in pending_below(*roots) if node not in roots], compute):
+    while _simplify_transforms(pending_below(*roots), roots, compute, options.get("held")):
         pass
     if "held" not in options:  # before anything else refers to the nodes
         options["held"] = set(held_nodes(pending_below(*roots)))
@@ -437,6 +444,9 @@ def materialize_shared(*roots: Node) -> None:
 
     These are reductions, transforms, selections by a mask, and heavy values that others have read or will read.
     """
+    for root in roots:
+        if is_view(root):
+            evaluate(root)
     pending = [root for root in roots if root.memory is None and root.args]
     for root in pending:
         if root.flags & (SHARED | REDUCES | MASKED | LARGE) or any(
@@ -453,12 +463,24 @@ def materialize_shared(*roots: Node) -> None:
         _evaluate_pass(*outputs)
 
 
-def _simplify_transforms(nodes: list[Node], compute: Callable[..., Any]) -> bool:
-    """Simplify the transforms that one expression reads; return whether one has become another operation."""
+def _simplify_transforms(
+    order: list[Node], roots: Sequence[Node], compute: Callable[..., Any], held: Set[Node] | None
+) -> bool:
+    """Simplify the transforms that one expression reads; return whether one has become another operation.
+
+    They are among the nodes of a region, `order`, and no roots. `held` are the nodes that something else keeps alive.
+    """
+    if not any(isinstance(node.op, Transform) for node in order):
+        return False
+    if held is None:
+        held = set(held_nodes(order))  # before anything else refers to the nodes
+    transforms = [node for node in order if isinstance(node.op, Transform) and node not in roots]
+    if views := [node for node in transforms if is_view(node)]:
+        import_whole("clarray._engine.expr.pending_views").resolve(views, held, compute)
     groups: dict[Simplify, dict[Node, None]] = {}
-    for node in nodes:
+    for node in transforms:
         if isinstance(node.op, Transform) and node.op.simplify is not None:
             groups.setdefault(node.op.simplify, {})[node] = None
-    for simplify, transforms in groups.items():
-        simplify([*transforms], compute)
-    return any(not isinstance(node.op, Transform) for transforms in groups.values() for node in transforms)
+    for simplify, alike in groups.items():
+        simplify([*alike], compute)
+    return any(not isinstance(node.op, Transform) for node in transforms)

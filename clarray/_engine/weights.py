@@ -5,3 +5,7 @@ A node weighs 1. Memory that a node keeps alive weighs as much as its share of `
 
 WEIGHT_LIMIT = 1 << 12  # a heavier graph is evaluated rather than grown
 WEIGHT_OF_ALL = 2 * WEIGHT_LIMIT  # all of a device's memory: pending expressions keep at most half of it alive
+
+VIEW_WEIGHT = 12  # operations per element of a value, for all of its views: more take longer than a store and loads
+MOST_VIEWS = 12  # of one pending value
+VIEW_READS = 2  # arrays of full size, so that views of them take no more bytes than those of a stored value

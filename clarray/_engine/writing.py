@@ -13,6 +13,7 @@ from clarray._engine.evaluate import evaluate, launch_into, prepare
 from clarray._engine.expr.build import become_memory, live_readers, prune, replace_with_copy
 from clarray._engine.expr.epilogues import find_epilogue, transform_inputs
 from clarray._engine.expr.graph import graph_of, inputs_of
+from clarray._engine.expr.memory_views import is_view
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, memory_of
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
@@ -42,7 +43,7 @@ def write(target: Node, value: Node) -> None:
     with memory.device.lock:
         flush_readers(memory, value)
         if value.memory is None:
-            if _reads_overlap(value, target):
+            if is_view(value) or _reads_overlap(value, target):
                 evaluate(value)
         elif overlaps(value, target):
             value = _copy(value)
@@ -137,6 +138,7 @@ def steal_memory(target: Node, value: Node) -> None:
         args = value.args
         if (
             value.memory is None
+            and not is_view(value)
             and not (memory.shared or value.flags & EAGER)
             and _can_share_layout(value, target)
             and _flush_other_readers(memory, value)

@@ -14,11 +14,11 @@ from weakref import ref
 
 import numpy as np
 
-from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.graph import is_same_value
 from clarray._engine.expr.growth import note_growth
+from clarray._engine.expr.memory_views import note_view
 from clarray._engine.expr.node import (
     COMPRESS,
-    CONST,
     EAGER,
     LARGE,
     MASKED,
@@ -32,7 +32,7 @@ from clarray._engine.expr.node import (
     intern_structure,
     pending_readers,
 )
-from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.expr.view import View, broadcast_shapes
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.speedups import accelerated
@@ -221,12 +221,20 @@ def _complete(step: Callable[..., None], *args: Any) -> None:
 
 def become_memory(node: Node, memory: Any, strides: Shape, contiguous: bool) -> None:
     """Turn a pending node into a leaf at the start of memory, and make its readers read that memory."""
-    _complete(_become_memory, node, node.readers, memory, strides, contiguous)
+    _complete(_become_memory, node, node.readers, memory, 0, strides, contiguous)
 
 
-def _become_memory(node: Node, readers: list, memory: Any, strides: Shape, contiguous: bool) -> None:
+def view_memory(node: Node) -> None:
+    """Turn a pending view of a leaf into a view of its memory, and make its readers read that."""
+    source = node.args[0]
+    view = node.op.take_view(View(source.shape, source.strides, source.offset))
+    _complete(_become_memory, node, node.readers, source.memory, view.offset, view.strides, view.contiguous)
+    note_view(node)
+
+
+def _become_memory(node: Node, readers: list, memory: Any, offset: int, strides: Shape, contiguous: bool) -> None:
     with graph_lock:  # the thread that grew it may be about to rebuild it
-        node.become_leaf(memory, 0, strides, contiguous)
+        node.become_leaf(memory, offset, strides, contiguous)
     if readers and node.memory is memory:  # else a re-entrant call has evaluated it, and passed that on
         notify_users(readers, memory)
 
@@ -244,19 +252,29 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
         notify_users(readers, memory)
 
 
-def replace_with_copy(node: Node, leaf: Node) -> None:
-    """Turn a pending node into a pending copy of a leaf of its shape and dtype, and refresh its readers."""
-    assert leaf.memory is not None
-    copy = cast_loop(leaf.dtype)
-    signature = intern_structure((copy.code, leaf.sig))
+def replace_with_copy(node: Node, value: Node) -> None:
+    """Turn a pending node into a pending copy of another node of its shape and dtype, and refresh its readers."""
+    copy = cast_loop(value.dtype)
+    flags = 0 if value.memory is not None else value.flags
+    _replace(node, copy, (value,), flags, intern_structure((copy.code, value.sig)), value.inputs or (value,))
+
+
+def replace_with_operation(node: Node, value: Node) -> None:
+    """Turn a pending node into the operation of another one of its shape and dtype, and refresh its readers."""
+    _replace(node, value.op, value.args, value.flags, value.sig, value.inputs)
+
+
+def _replace(node: Node, op: Any, args: tuple[Node, ...], flags: int, sig: int, inputs: tuple[Node, ...]) -> None:
     with graph_lock:
         readers = node.readers
-        node.op = copy
-        node.args = node.inputs = (leaf,)
-        node.sig = signature
+        node.op = op
+        node.args = args
+        node.inputs = inputs
+        node.sig = sig
         note_growth(node)
-        node.flags = 0
-        leaf.memory.readers.append(ref(node))
+        node.flags = flags
+        for arg in args:
+            arg.readers.append(ref(node))
         node.readers = list(readers)  # a thread that grows a node from this one rebuilds it
         if readers:
             for reader in reversed(live_readers(readers)):
@@ -347,26 +365,6 @@ def select_by_same_mask(a: Node, b: Node) -> bool:
     """Return whether two nodes are pending selections by the same mask."""
     a_parts, b_parts = selected(a), selected(b)
     return a_parts is not None and b_parts is not None and is_same_value(a_parts[1], b_parts[1])
-
-
-def is_same_value(a: Node, b: Node) -> bool:
-    """Return whether two nodes are one, or pending with the same structure and the same inputs."""
-    if a is b:
-        return True
-    if a.sig != b.sig or a.memory is not None or b.memory is not None or not a.args:
-        return False
-    one, other = graph_of(a), graph_of(b)
-    return one.key == other.key and all(map(_is_same_input, one.inputs, other.inputs)) and a.shape == b.shape
-
-
-def _is_same_input(a: Node, b: Node) -> bool:
-    if a is b:
-        return True
-    if a.op is CONST:
-        return b.op is CONST and repr(a.value) == repr(b.value)
-    if a.memory is not b.memory or a.op is not b.op:
-        return False
-    return a.offset == b.offset and a.shape == b.shape and a.strides == b.strides
 
 
 def _push_below_compress(loop: Any, args: tuple[Node, ...]) -> Node:
@@ -483,7 +481,6 @@ __all__ = [
     "binary",
     "broadcast",
     "compress",
-    "is_same_value",
     "live_readers",
     "nary",
     "notify_users",

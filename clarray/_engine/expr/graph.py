@@ -11,7 +11,7 @@ from clarray._engine.expr.node import COMPRESS, CONST, LARGE, HostScalar, Node, 
 
 _COMPRESS, _PASS = -1, -2  # the first item of an operation's key, where an elementwise one has its code
 
-__all__ = ["Graph", "constant_key", "graph_of", "inputs_of", "postorder", "signature_of"]
+__all__ = ["Graph", "constant_key", "graph_of", "inputs_of", "is_same_value", "postorder", "signature_of"]
 
 
 class Graph(NamedTuple):
@@ -133,3 +133,23 @@ def inputs_of(*roots: Node) -> list[Node]:
 def signature_of(*roots: Node) -> int:
     """Return the number of the structure of the graph below `roots`."""
     return graph_of(*roots).signature
+
+
+def is_same_value(a: Node, b: Node) -> bool:
+    """Return whether two nodes are one, or pending with the same structure and the same inputs."""
+    if a is b:
+        return True
+    if a.sig != b.sig or a.memory is not None or b.memory is not None or not a.args:
+        return False
+    one, other = graph_of(a), graph_of(b)
+    return one.key == other.key and all(map(_is_same_input, one.inputs, other.inputs)) and a.shape == b.shape
+
+
+def _is_same_input(a: Node, b: Node) -> bool:
+    if a is b:
+        return True
+    if a.op is CONST:
+        return b.op is CONST and repr(a.value) == repr(b.value)
+    if a.memory is not b.memory or a.op is not b.op:
+        return False
+    return a.offset == b.offset and a.shape == b.shape and a.strides == b.strides

@@ -60,8 +60,8 @@ def _pending_operands(node: Node) -> list[Node]:
 
 
 def is_pass(node: Node) -> bool:
-    """Return whether a node is a reduction or a transform, which is a pass of its own."""
-    return isinstance(node.op, Reduction | Transform)
+    """Return whether a node is a reduction or a transform, which is a pass of its own; not for a pending view."""
+    return isinstance(node.op, Reduction) or (isinstance(node.op, Transform) and node.op.take_view is None)
 
 
 def with_siblings(root: Node) -> Pass:

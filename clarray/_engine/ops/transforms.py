@@ -41,6 +41,10 @@ class Transform:
     simplify : callable, optional
         ``simplify(nodes, compute)`` gets all pending nodes of such operations that one expression reads, before any of
         them is evaluated, and may turn them into elementwise operations. `compute` evaluates a node.
+    take_view : callable, optional
+        Of a view of a pending value, which never is a pass: returns the view of a view of the operand.
+    key : tuple, optional
+        Of a view by a key: the key.
     """
 
     name: str
@@ -52,3 +56,5 @@ class Transform:
     launch: Callable[..., Any]
     has_epilogue: bool = True
     simplify: Simplify | None = None
+    take_view: Callable[[Any], Any] | None = None
+    key: Any = None

@@ -360,7 +360,8 @@ Outcome run_region(Region& region) {
     for (const ResultSpec& made : program->made) {
         if (!take_temporary(*program, frame, made.number)) return Outcome::FAILED;
         PyObject* of = region.order[made.pending].get();
-        if (!become_leaf(of, frame.temporaries[made.number].get(), made.strides.get(), made.contiguous)) return Outcome::FAILED;
+        if (!become_leaf(of, frame.temporaries[made.number].get(), made.strides.get(), made.contiguous, made.offset.get())) return Outcome::FAILED;
+        if (made.is_view && !note_view(of)) return Outcome::FAILED;
     }
     return Outcome::DONE;
 }
@@ -415,13 +416,29 @@ bool is_in_vain(const Region& region) {
 
 }  // namespace
 
+namespace {
+
+// Evaluate a region after what its pending views look at, so that these are views of memory.
+Outcome evaluate_by_memory(PyObject* root, Region& region) {
+    std::vector<Ref> views;
+    for (Ref& of : region.order)
+        if (is_pending_view(of.get())) views.push_back(std::move(of));
+    region.order.clear();
+    for (const Ref& view : views)
+        if (!evaluate_node(view.get())) return Outcome::FAILED;
+    views.clear();
+    return evaluate_node(root) ? Outcome::DONE : Outcome::FAILED;
+}
+
+}  // namespace
+
 Outcome evaluate_captured(PyObject* root) {
     Region region;
     if (!region.describe(root) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     const Outcome done = run_region(region);
     if (done != Outcome::FALLBACK) return done;
     const bool is_due = !is_running && !region.call.has_other_facts() && count_region(region);
-    if (!is_due && is_in_vain(region)) return Outcome::FALLBACK;
+    if (!is_due && is_in_vain(region)) return region.has_views ? evaluate_by_memory(root, region) : Outcome::FALLBACK;
     if (!is_due) {
         region.order.clear();  // Python counts who keeps what
         return by_python(root);

@@ -80,6 +80,9 @@ struct LoopSlots {
 struct ReductionSlots {
     Slot axes{"axes"}, code{"code"}, out_dtype{"out_dtype"};
 };
+struct TransformSlots {
+    Slot take_view{"take_view"}, key{"key"};
+};
 struct KnownSlots {
     Slot device{"device"};
 };
@@ -98,6 +101,7 @@ bool find_slots(PyObject* kind, Slots& slots) {
 
 extern NodeSlots node;
 extern LoopSlots loop;
+extern TransformSlots transform;
 extern ReductionSlots reduction;
 extern ArraySlots array;
 extern KnownSlots known;
@@ -226,10 +230,15 @@ Ref new_constant(PyObject* value, PyObject* dtype);
 Ref constant_of(PyObject* number, PyObject* dtype);  // empty, without an error, where Python has to judge
 Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
 
+// Whether a node is a pending view, as clarray._engine.expr.pending_views has them, and whether such read a pending node.
+bool is_pending_view(PyObject* of);
+bool has_pending_views(PyObject* of);
+
 // Growing: the native implementation of clarray._engine.expr.build.
 Ref grow_unary(PyObject* loop, PyObject* a);
 Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
 Ref grow_nary(PyObject* loop, PyObject* args);
+Ref grow_view(PyObject* operation, PyObject* source, PyObject* shape, PyObject* size);
 Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape, PyObject* mask = nullptr);  // of what is no selection
 
 // A pending node as Python has grown it from operands that were like these, at most so many.

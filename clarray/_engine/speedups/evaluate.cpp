@@ -33,7 +33,7 @@ bool pass_memory_on(PyObject* readers, PyObject* in) {
 }  // namespace
 
 // As `Node.become_leaf`, and passing the memory on to what was grown from the node meanwhile.
-bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous) {
+bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous, PyObject* offset) {
     static PyObject* const zero = PyLong_FromLong(0);
     PyObject* signature = leaf_signature(node.dtype.of(of));
     if (!signature) return false;
@@ -47,7 +47,7 @@ bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous)
         readers = Ref::share(node.readers.of(of));
         args = Ref::share(node.args.of(of));
         inputs = Ref::share(node.inputs.of(of));
-        node.offset.set(of, zero);
+        node.offset.set(of, offset ? offset : zero);
         node.strides.set(of, strides);
         node.contiguous.set(of, contiguous ? Py_True : Py_False);
         node.memory.set(of, in);
@@ -168,6 +168,7 @@ Outcome evaluate_fast(PyObject* root) {
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
     if (Py_TYPE(root) == known_type) return place_number(root);
     if (operation != loop_type && !is_pass_type(operation)) return evaluate_selection(root);
+    if (is_pending_view(root)) return evaluate_view(root);
     const bool has_own_pass = !may_share_a_pass(root);
     const bool is_kept = keeps_heavy(root);
     if (is_one_launch(root, 0) && has_own_pass && !is_kept) {

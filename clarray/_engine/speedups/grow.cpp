@@ -339,6 +339,11 @@ bool refresh_metadata(PyObject* of) {
     PyObject *operation = node.op.of(of), *args = node.args.of(of);
     const Py_ssize_t count = PyTuple_GET_SIZE(args);
     const bool reduces = Py_TYPE(operation) == reduction_type;
+    if (count == 1 && is_pending_view(of) && as_long(node.flags.of(of)) & LARGE) {  // it has no structure, and no inputs of its own
+        Ref readers = Ref::steal(PySequence_List(node.readers.of(of)));
+        if (readers) node.readers.put(of, readers.release());
+        return !PyErr_Occurred();
+    }
     if (count == 0 || count > (reduces ? 1 : Structure::MOST) || (!reduces && Py_TYPE(operation) != loop_type))
         return bool(Ref::steal(invoke(python.refresh_metadata, of)));
     Operand all[Structure::MOST];
@@ -396,6 +401,12 @@ Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count,
     if (Py_TYPE(operation) == loop_type) signature = structure_of_loop(operation, {all, count});
     else if (Py_TYPE(operation) == reduction_type) signature = structure_of_reduction(operation, {all, count});
     return made_of(operation, {all, count}, {signature, dtype, Ref::share(shape), Ref::share(size), flags});
+}
+
+// A pending view. It counts as large: what is grown from it has no structure of its own, as there are many views.
+Ref grow_view(PyObject* operation, PyObject* source, PyObject* shape, PyObject* size) {
+    const Operand all[] = {Operand(source)};
+    return made_of(operation, {all, 1}, {python.large_structure, node.dtype.of(source), Ref::share(shape), Ref::share(size), REDUCES | LARGE});
 }
 
 Ref grow_reduction(PyObject* operation, PyObject* operand, PyObject* shape, PyObject* mask) {

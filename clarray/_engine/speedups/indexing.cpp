@@ -74,6 +74,8 @@ bool names_arrays(PyObject* key) {
 }
 
 Outcome get_plainly(PyObject* of, PyObject* key, Ref& result) {
+    const Outcome pending = view_pending(of, key, result);
+    if (pending != Outcome::FALLBACK) return pending;
     Part part;
     const Outcome is_known = part_of(of, key, part);
     if (is_known != Outcome::DONE) return is_known;

@@ -115,7 +115,17 @@ std::vector<Ref> live_readers(PyObject* readers);
 bool has_consumers(PyObject* readers);
 
 // Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
-bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous);
+bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous, PyObject* offset = nullptr);
+
+
+// Evaluate what a pending view looks at, and turn it into a view of that memory; FALLBACK where Python has to.
+Outcome evaluate_view(PyObject* of);
+
+// View a pending value whose elements are sooner computed again than read; FALLBACK for any other.
+Outcome view_pending(PyObject* of, PyObject* key, Ref& result);
+
+// Whether no axis of a leaf steps farther than one before it; where elements repeat, any order will do.
+bool steps_in_c_order(PyObject* leaf);
 
 // Compute a selection of few elements by a mask; FALLBACK where it is no such.
 Outcome evaluate_selection(PyObject* root);

@@ -150,21 +150,6 @@ Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& result) {
     return result ? Outcome::DONE : Outcome::FAILED;
 }
 
-// Whether no axis of a leaf steps farther than one before it; where elements repeat, any order will do.
-bool steps_in_c_order(PyObject* leaf) {
-    if (node.contiguous.of(leaf) == Py_True) return true;
-    PyObject *shape = node.shape.of(leaf), *strides = node.strides.of(leaf);
-    if (!shape || !strides) return false;
-    long long last = 0;
-    for (Py_ssize_t axis = PyTuple_GET_SIZE(shape); axis--;) {
-        const long long step = std::llabs(as_wide(PyTuple_GET_ITEM(strides, axis)));
-        if (as_wide(PyTuple_GET_ITEM(shape, axis)) == 1 || !step) continue;
-        if (step < last) return false;
-        last = step;
-    }
-    return true;
-}
-
 // Whether a value lies in C order since all that it is computed from does; false where that does not say it.
 bool lies_in_c_order(PyObject* of) {
     if (node.memory.of(of) != Py_None) return steps_in_c_order(of);
@@ -177,8 +162,9 @@ bool lies_in_c_order(PyObject* of) {
 
 // ``x op= y``: into the memory of x, or, while it has none, as its new value, if that will lie as the old one.
 Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
-    const bool pending = node.memory.of(a) == Py_None;
     if (is_selection(a) || is_selection(b)) return Outcome::FALLBACK;
+    if (node.memory.of(a) == Py_None && has_pending_views(a) && !evaluate_node(a)) return Outcome::FAILED;  // they see the write
+    const bool pending = node.memory.of(a) == Py_None;
     if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::FALLBACK;
     if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::FALLBACK;
     const bool are_matrices = PyTuple_GET_SIZE(node.shape.of(a)) > 1 && PyTuple_GET_SIZE(node.shape.of(b));

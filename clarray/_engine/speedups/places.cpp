@@ -101,6 +101,20 @@ bool is_writeable(PyObject* leaf) {
     return true;
 }
 
+bool steps_in_c_order(PyObject* leaf) {
+    if (node.contiguous.of(leaf) == Py_True) return true;
+    PyObject *shape = node.shape.of(leaf), *strides = node.strides.of(leaf);
+    if (!shape || !strides) return false;
+    long long last = 0;
+    for (Py_ssize_t axis = PyTuple_GET_SIZE(shape); axis--;) {
+        const long long step = std::llabs(as_wide(PyTuple_GET_ITEM(strides, axis)));
+        if (as_wide(PyTuple_GET_ITEM(shape, axis)) == 1 || !step) continue;
+        if (step < last) return false;
+        last = step;
+    }
+    return true;
+}
+
 // The integer that an item of a key is: Python's, NumPy's, or one that an array is known to be; empty of any other object.
 static Ref integer_of(PyObject* item) {
     if (PyLong_CheckExact(item)) return Ref::share(item);

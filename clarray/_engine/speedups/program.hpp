@@ -70,6 +70,7 @@ struct ResultSpec {
     size_t viewed = 0;  // of 'w': the argument, whose base is that of the view if it has one
     Ref shape, strides, dtype, size, offset, signature, value;
     bool contiguous = true;
+    bool is_view = false;     // whether it is noted as a view of its memory
     bool has_others = false;  // whether other leaves of the results are in the same temporary
     Ref facts;                   // what is known of its values
     std::shared_ptr<ResultSpec> base;  // of a new array that is a view

@@ -141,14 +141,13 @@ void fill_leaf(PyObject* leaf, ResultSpec& made) {
     made.contiguous = node.contiguous.of(leaf) == Py_True;
 }
 
-// Whether there are other views of a memory than a leaf.
-bool is_seen_by_others(PyObject* in, PyObject* leaf) {
+// Whether there are other views of a memory than a leaf, and whether that is one.
+void look_for_views(PyObject* in, PyObject* leaf, ResultSpec& made) {
     Ref views = Ref::share(memory.views.of(in));
     for (Py_ssize_t i = 0; views.get() != Py_None && i < PyList_GET_SIZE(views.get()); ++i) {
         Ref view = referent_of(PyList_GET_ITEM(views.get(), i));
-        if (view && view.get() != leaf) return true;
+        if (view) (view.get() == leaf ? made.is_view : made.has_others) = true;
     }
-    return false;
 }
 
 // Read a leaf in a temporary; false for any other.
@@ -161,7 +160,7 @@ bool read_leaf(PyObject* capture, PyObject* leaf, ResultSpec& made) {
     if (temporary < 0) return false;
     made.kind = 't';
     made.number = size_t(temporary);
-    made.has_others = is_seen_by_others(in, leaf);
+    look_for_views(in, leaf, made);
     if (memory.facts.of(in) != Py_None) made.facts = Ref::steal(PyDict_Copy(memory.facts.of(in)));
     fill_leaf(leaf, made);
     return true;

@@ -6,6 +6,7 @@ namespace clarray {
 Python python;
 NodeSlots node;
 LoopSlots loop;
+TransformSlots transform;
 ReductionSlots reduction;
 ArraySlots array;
 KnownSlots known;
@@ -44,7 +45,7 @@ bool find_all_slots() {
     array_type = type_of(python.device_array);
     memory_type = type_of(python.memory);
     return find_slots(python.blank, node) && find_slots(python.known, known) && find_slots(python.loop, loop) &&
-           find_slots(python.reduction, reduction) && find_slots(python.device_array, array) && find_slots(python.memory, memory) &&
+           find_slots(python.reduction, reduction) && find_slots(python.transform, transform) && find_slots(python.device_array, array) && find_slots(python.memory, memory) &&
            find_slots(python.block, block) && find_slots(python.kernel, kernel) && find_slots(python.bound, bound) &&
            find_slots(python.machine_code, code) && find_slots(python.device, device);
 }

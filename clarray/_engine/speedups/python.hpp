@@ -17,12 +17,12 @@
 
 // Other objects: markers of the graph, classes that are only compared or called, tables.
 #define CLARRAY_OBJECTS(X) \
-    X(large_structure) X(const_op) X(index_op) X(unread) X(bool_dtype) X(graph_lock) X(node_type) X(selection_type) X(non_consuming_ref) X(views_type) \
+    X(large_structure) X(const_op) X(index_op) X(unread) X(bool_dtype) X(graph_lock) X(node_type) X(selection_type) X(non_consuming_ref) X(views_type) X(view_operation) \
     X(host_only_error) X(host_tier) X(short_calls) X(strong_dtypes) X(dtype_type) X(ufunc_type) X(ndarray_type) X(generic_type) \
     X(float64_type) X(no_value)
 
 #define CLARRAY_NUMBERS(X) \
-    X(alignment) X(weight_of_all) X(tree_limit) X(int_limit) X(prune_at) X(smallest_block) X(fine_blocks) X(checked_bytes) X(most_queued) X(most_gathered)
+    X(alignment) X(weight_of_all) X(view_weight) X(most_views) X(view_reads) X(tree_limit) X(int_limit) X(prune_at) X(smallest_block) X(fine_blocks) X(checked_bytes) X(most_queued) X(most_gathered)
 
 namespace clarray {
 

@@ -19,7 +19,7 @@ uint64_t mix(uint64_t word) {
 bool is_pending(PyObject* of) { return node.memory.of(of) == Py_None && PyTuple_GET_SIZE(node.args.of(of)); }
 // The number of elements; -1 for a selection, which has to be evaluated to say it.
 long long size_of(PyObject* of) { return is_selection(of) ? -1 : as_wide(node.size.of(of)); }
-bool is_pass(PyObject* of) { return is_pass_type(Py_TYPE(node.op.of(of))); }
+bool is_pass(PyObject* of) { return is_pass_type(Py_TYPE(node.op.of(of))) && !is_pending_view(of); }
 
 // The pending nodes that read a node.
 template <typename Take>
@@ -158,7 +158,9 @@ bool Region::add_operation(PyObject* pending) {
     } else {
         return false;
     }
-    structure = structure * 31 + size_t(mix(reinterpret_cast<uint64_t>(operation)));
+    const bool is_view = is_pending_view(pending);  // which counts as a layout of what it looks at
+    has_views = has_views || is_view;
+    structure = structure * 31 + (is_view ? 1 : size_t(mix(reinterpret_cast<uint64_t>(operation))));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
         const uint32_t number = numbers_.find(PyTuple_GET_ITEM(args, i));
         append(number);

@@ -182,6 +182,7 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     if (!held) return Outcome::FAILED;
     if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::FALLBACK;
     if (!flush_readers(in.get(), node.memory.of(value) == Py_None ? value : nullptr)) return Outcome::FAILED;
+    if (node.memory.of(value) == Py_None && is_pending_view(value) && !evaluate_node(value)) return Outcome::FAILED;
     if (target.size() && target.has_shape(node.shape.of(value)) && is_region(value)) {
         Ref at = view_leaf(leaf, target);
         const Outcome done = at ? store_captured(at.get(), value) : Outcome::FAILED;

@@ -24,11 +24,11 @@ from clarray._core.host_calls import NOT_COMPUTED
 from clarray._core.host_data import upload
 from clarray._core.keys import ARRAYS, BASIC, MASK, Key, classify
 from clarray._core.operands import STRONG, array_node, is_exact_in_python, scalar_node
-from clarray._core.views import is_same_memory, make_view, view_at, view_of
+from clarray._core.views import is_same_memory, make_view, pending_view, view_at, view_of
 from clarray._core.writes import with_device_lock
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.graph import inputs_of
+from clarray._engine.expr.graph import inputs_of, is_same_value
 from clarray._engine.expr.indexing import index, index_plainly
 from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
 from clarray._engine.ops.dtypes import DTYPES
@@ -42,6 +42,7 @@ from clarray._numpy.indexing import gathering, masking
 __all__ = ["copyto"]
 
 _REAL_NUMBERS = (int, float)
+_PLAIN = frozenset([int, slice, type(None), type(Ellipsis)])
 _BROADCAST_ERROR = "could not broadcast input array from shape {} into shape {}"
 # Maximum number of elements from which NumPy selects by a mask of the array's shape. Larger selections stay pending,
 # since sums and writes by the same mask do not need them. Times of NumPy and kernels in us, with 1,000 / 4,000 float32:
@@ -75,7 +76,16 @@ def getitem(array: DeviceArray, key: Any) -> Any:
             value = constant_element(node, offset)
             if value is not None:
                 return wrap(value)
+    elif node.memory is None and not node.flags & MASKED and node.shape and _is_plain(key):
+        view_array = pending_view(array, key)
+        if view_array is not None:
+            return view_array
     return _read_classified(array, key)
+
+
+def _is_plain(key: Any) -> bool:
+    """Return whether a key consists of Python's integers, slices, Ellipsis and None."""
+    return all(type(item) in _PLAIN for item in (key if type(key) is tuple else (key,)))
 
 
 def _read_classified(array: DeviceArray, key: Any) -> Any:
@@ -284,7 +294,7 @@ def _write_masked(array: DeviceArray, key: Key, value: Any) -> None:
     rest = array.shape[len(mask.shape) :]
     node = _value_node(value, array.dtype, array)
     selection = None if rest else build.selected(node)
-    if selection is not None and build.is_same_value(selection[1], mask):
+    if selection is not None and is_same_value(selection[1], mask):
         del node, selection  # a reference would keep the operands alive during the pass
         with array.device.lock:
             _write_selection(array, mask, value)

@@ -17,6 +17,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.bounds import value_bounds
+from clarray._engine.expr.memory_views import has_views
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
 from clarray._engine.speedups import captured
@@ -183,7 +184,7 @@ def sort_in_place(
 
 
 def _replace(array: DeviceArray, result: DeviceArray) -> None:
-    if array._node.memory is None and array._base is None:
+    if array._node.memory is None and array._base is None and not has_views(array._node):
         array._node = result._node
     else:
         ufunc_calls.assign(array, result._node)

@@ -138,6 +138,9 @@ def _prepare(
         if planned is None or combining_order(planned[1]) != combining_order((alone or [planned])[0][1]):
             return None
         alone.append(planned)
+    is_complex = any(node.dtype.kind == "c" for node in graph_of(*reductions, *outputs).pending)
+    if is_complex and any(planned.plan.explicit for _, planned in alone):  # complex values have no vectors
+        return None
     counts = tuple([len([*group]) for _, group in groupby(levels[at] for at in order)])
     nodes = [results.get(node, node) for node in inputs]
     ordered = [reductions[at] for at in order]

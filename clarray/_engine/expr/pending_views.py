@@ -1,0 +1,143 @@
+"""Views of pending values, which are computed again where that costs less than memory.
+
+    t = x * y
+    t[1:] - t[:-1]      one pass: x[1:] * y[1:] - x[:-1] * y[:-1]
+
+Such a view is a pending node, and its operation a transform. When a region is planned, each of its views becomes either
+the same operations on views of their inputs, or, if its operand has become memory, a view of that. A view that an array
+holds may be written through, so it always is a view of memory: its operand is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from clarray._engine.expr.build import reduction, replace_with_copy, replace_with_operation, view_memory
+from clarray._engine.expr.indexing import index
+from clarray._engine.expr.memory_views import is_view, pending_views
+from clarray._engine.expr.node import EAGER, LARGE, MASKED, REDUCES, Node, Shape
+from clarray._engine.expr.slicing import slice_expression
+from clarray._engine.expr.view import View, contiguous, memory_order, strides_descend, transpose
+from clarray._engine.ops.transforms import Transform
+from clarray._engine.ops.ufuncs import Loop
+from clarray._engine.weights import MOST_VIEWS, VIEW_READS, VIEW_WEIGHT
+
+__all__ = ["index_operation", "resolve", "transposed", "viewed"]
+
+_TAKES: dict[str, Callable[..., View]] = {"index": index, "transpose": transpose}
+
+
+def viewed(source: Node, key: Any) -> Node | None:
+    """Return a pending view of a pending value by integers, slices, Ellipsis and None; None if memory is better.
+
+    Raises
+    ------
+    IndexError
+        As for a view of memory.
+    """
+    return _pending_view(source, *index_operation(source, key))
+
+
+def index_operation(source: Node, key: Any) -> tuple[Transform, Shape, int]:
+    """Return the operation of a view by a key, with the shape and the size of the view."""
+    items = key if type(key) is tuple else (key,)
+    code = tuple([(item.start, item.stop, item.step) if type(item) is slice else item for item in items])
+    return _operation("index", code, source.shape, source.dtype)
+
+
+def transposed(source: Node, axes: Sequence[int]) -> Node | None:
+    """Return a pending view of a pending value with its axes permuted, or None if memory is better."""
+    return _pending_view(source, *_operation("transpose", tuple(axes), source.shape, source.dtype))
+
+
+def _pending_view(source: Node, op: Transform, shape: Shape, size: int) -> Node | None:
+    if source.flags & (EAGER | LARGE | MASKED | REDUCES):
+        return None
+    if not shape or not _is_cheap(source, size):
+        return None
+    return reduction(op, (source,), shape)
+
+
+@lru_cache(maxsize=4096)
+def _operation(name: str, code: tuple[Any, ...], shape: Shape, dtype: np.dtype) -> tuple[Transform, Shape, int]:
+    """Return the operation of a view of values of a shape, with the shape and the size of the view."""
+    argument: Any = code
+    if name == "index":
+        argument = tuple([slice(*item) if type(item) is tuple else item for item in code])
+    take_view = partial(_take, _TAKES[name], argument)
+    view = take_view(View(shape, contiguous(shape)))
+    op = Transform(
+        name=name,
+        axes=tuple(range(len(view.shape))),
+        order=tuple(memory_order(view)),
+        epilogue_inputs=False,
+        out_dtype=dtype,
+        code=("view", name, code, shape),
+        launch=_cannot_launch,
+        has_epilogue=False,
+        take_view=take_view,
+        key=argument if name == "index" else None,
+    )
+    return op, view.shape, view.size
+
+
+def _take(function: Callable[..., View], argument: Any, view: View) -> View:
+    return function(view, argument)
+
+
+def _cannot_launch(*_: Any) -> Any:
+    raise AssertionError("a view of a pending value is resolved before its region is planned")
+
+
+def _is_cheap(source: Node, size: int) -> bool:
+    """Return whether one more view of a pending value, of this size, is sooner computed than read from memory."""
+    weight = 0
+    memories: set[int] = set()
+    waiting = [source]
+    while waiting:  # a node that is read twice counts twice
+        node = waiting.pop()
+        if node.memory is not None:
+            if 2 * node.size > source.size:
+                memories.add(id(node.memory))
+            # the layout of a view follows from that of the value, and the value has C order
+            if len(node.strides) > 1 and not strides_descend(node.strides):
+                return False
+        elif node.args:
+            weight += 1
+            if weight > VIEW_WEIGHT or type(node.op) is not Loop or node.op.weight > 1:
+                return False
+            waiting.extend(node.args)
+    views = pending_views(source)
+    total = size + sum([view.size for view in views])
+    return len(views) < MOST_VIEWS and weight * total <= VIEW_WEIGHT * source.size and len(memories) <= VIEW_READS
+
+
+def resolve(views: Sequence[Node], held: Set[Node], compute: Callable[[Node], Any]) -> None:
+    """Turn the pending views of a region into views of memory, or into the operations of their operands.
+
+    Parameters
+    ----------
+    held : set of Node
+        What an array may hold.
+    compute : callable
+        Evaluates a node.
+    """
+    computed: dict[tuple[Node, Any], Node] = {}
+    for node in views:
+        source, op = node.args[0], node.op
+        if source.memory is None and node in held:
+            compute(source)
+        if not is_view(node):  # another thread, or a signal handler, has evaluated it
+            continue
+        if source.memory is not None:
+            view_memory(node)
+            continue
+        first = computed.setdefault((source, op.code), node)
+        if first is node:
+            replace_with_operation(node, slice_expression(source, op.take_view, compute))
+        else:
+            replace_with_copy(node, first)
