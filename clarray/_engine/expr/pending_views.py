@@ -113,7 +113,9 @@ def _is_cheap(source: Node, size: int) -> bool:
             waiting.extend(node.args)
     views = pending_views(source)
     total = size + sum([view.size for view in views])
-    return len(views) < MOST_VIEWS and weight * total <= VIEW_WEIGHT * source.size and len(memories) <= VIEW_READS
+    # none are read by a value of constants and positions alone, whose slices do not follow from those of its operands
+    is_small = len(views) < MOST_VIEWS and weight * total <= VIEW_WEIGHT * source.size
+    return is_small and 0 < len(memories) <= VIEW_READS
 
 
 def resolve(views: Sequence[Node], held: Set[Node], compute: Callable[[Node], Any]) -> None:

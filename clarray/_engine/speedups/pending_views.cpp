@@ -103,7 +103,8 @@ bool is_cheap(PyObject* source, long long size) {
         }
     }
     const long long total = size + size_of_views(source, views);
-    return views < python.most_views && weight * total <= python.view_weight * whole && (long long)(memories.size()) <= python.view_reads;
+    const auto reads = (long long)(memories.size());  // none by constants and positions alone: see there
+    return 0 < reads && reads <= python.view_reads && views < python.most_views && weight * total <= python.view_weight * whole;
 }
 
 // Turn a view of a leaf into one of its memory.
@@ -134,8 +135,9 @@ bool has_pending_views(PyObject* of) {
 Outcome evaluate_view(PyObject* of) {
     PyObject* key = transform.key.of(node.op.of(of));
     Ref source = Ref::share(PyTuple_GET_ITEM(node.args.of(of), 0));
-    if (key == Py_None) return Outcome::FALLBACK;
-    const Held held(device.lock.of(device_of(of)));
+    PyObject* on = device_of(of);
+    if (key == Py_None || !on) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    const Held held(device.lock.of(on));
     if (!held || !evaluate_node(source.get())) return Outcome::FAILED;
     if (node.memory.of(of) != Py_None) return Outcome::DONE;  // another thread has evaluated it
     const Ref kept = Ref::share(key);

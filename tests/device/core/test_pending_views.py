@@ -178,3 +178,19 @@ def test_the_explanation() -> None:
     assert "pass 2 of 2: 2 operations" in of_name  # v may be written through
     assert "pass 1 of 1: 1 operation," in str(v.explain())
     assert is_view(v._node)
+
+
+OF_LITTLE: dict[str, Callable[[Any], Any]] = {
+    "positions": lambda xp: (xp.arange(100, dtype=np.int32) * 3)[::9] + 1,
+    "constants": lambda xp: (xp.isreal(xp.zeros(5, "f4")) * 1)[1:] + 1,
+    "a number in memory": lambda xp: (xp.ones(6) * xp.asarray([2.0, 3.0]).sum())[::2] - 1,
+    "constants in both axes": lambda xp: (xp.ones((4, 1)) + xp.zeros((1, 3))).T[1:] * 2,
+}
+
+
+@pytest.mark.parametrize("name", OF_LITTLE)
+def test_values_that_read_little_or_no_memory(name: str) -> None:
+    for _ in range(3):
+        found, expected = np.asarray(OF_LITTLE[name](clarray)), OF_LITTLE[name](np)
+        assert found.dtype == expected.dtype
+        assert np.array_equal(found, expected)
