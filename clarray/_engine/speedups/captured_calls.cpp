@@ -408,6 +408,13 @@ Outcome capture_region(Region& region, PyObject* function, const Ref& positional
 constexpr int MOST_LAYOUTS = 8;
 std::unordered_map<size_t, int> layouts_of;
 
+// Whether a region with pending views has had so many that programs for more of them are not worth their memory.
+bool has_many_views(const Region& region) {
+    constexpr int MOST_VIEWED = 64;
+    const auto entry = region.has_views ? layouts_of.find(region.structure) : layouts_of.end();
+    return entry != layouts_of.end() && entry->second > MOST_VIEWED;
+}
+
 bool is_in_vain(const Region& region) {
     constexpr size_t MOST_STRUCTURES = 4096;
     if (layouts_of.size() >= MOST_STRUCTURES) layouts_of.clear();
@@ -437,6 +444,7 @@ Outcome evaluate_captured(PyObject* root) {
     if (!region.describe(root) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     const Outcome done = run_region(region);
     if (done != Outcome::FALLBACK) return done;
+    if (has_many_views(region)) return evaluate_by_memory(root, region);
     const bool is_due = !is_running && !region.call.has_other_facts() && count_region(region);
     if (!is_due && is_in_vain(region)) return region.has_views ? evaluate_by_memory(root, region) : Outcome::FALLBACK;
     if (!is_due) {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.expr import region
 from clarray._engine.expr.memory_views import is_view
 from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.speedups import native
@@ -194,3 +195,17 @@ def test_values_that_read_little_or_no_memory(name: str) -> None:
         found, expected = np.asarray(OF_LITTLE[name](clarray)), OF_LITTLE[name](np)
         assert found.dtype == expected.dtype
         assert np.array_equal(found, expected)
+
+
+@pytest.mark.skipif(native is None, reason="only the core has programs")
+def test_ever_other_slices_are_not_planned_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = operands(400)
+    planned: list[Any] = []
+    plan = region.plan_passes
+    monkeypatch.setattr("clarray._engine.evaluate.plan_passes", lambda *a, **k: planned.append(a) or plan(*a, **k))
+    expected = np.asarray(x) + np.asarray(y)
+    for _ in range(3):
+        for start in range(200):
+            found = np.asarray((x + y)[start : start + 50] * 2 - 1)
+            assert np.array_equal(found, expected[start : start + 50] * 2 - 1)
+    assert len(planned) < 100
