@@ -5,7 +5,7 @@ Pending nodes become leaves only in `evaluate`, and `finish` is the only functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import partial
 from typing import Any
 
@@ -64,6 +64,7 @@ from clarray._engine.speedups import accelerated
 from clarray._engine.threads import import_whole
 
 __all__ = [
+    "become_leaves",
     "device_of",
     "evaluate",
     "finish",
@@ -143,10 +144,10 @@ def _evaluate_region(roots: Sequence[Node], most_weight: int) -> None:
 
 def _evaluate_pass(*outputs: Node) -> None:
     """Turn the outputs of one pass into leaves. What it reads is memory."""
-    pending = [node for node in outputs if node.memory is None and not is_view(node)]
     for node in outputs:
         if is_view(node):
             evaluate(node)
+    pending = [node for node in outputs if node.memory is None]
     if not pending:
         return
     device = device_of(*pending)
@@ -156,12 +157,17 @@ def _evaluate_pass(*outputs: Node) -> None:
         leaves, launches = prepare_pass(kernel_cache_of(device), pending, device.pool.allocate)
         for launch in launches:
             launch.run()
-    for node, place in zip(pending, leaves, strict=True):
-        become_memory(node, memory_of(place), place.strides, place.contiguous)
+    become_leaves(zip(pending, leaves, strict=True))
     if bounds is not None:
         record_range(pending[0], *bounds)
     if eager:
         device.synchronize()
+
+
+def become_leaves(computed: Iterable[tuple[Node, Node]]) -> None:
+    """Turn pending nodes into the leaves that launches compute them into. The pairs are of a node and its leaf."""
+    for node, result in computed:
+        become_memory(node, memory_of(result), result.strides, result.contiguous)
 
 
 def prepare_pass(

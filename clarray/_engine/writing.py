@@ -9,12 +9,12 @@ from __future__ import annotations
 from sys import getrefcount
 from weakref import ref
 
-from clarray._engine.evaluate import evaluate, launch_into, prepare
-from clarray._engine.expr.build import become_memory, live_readers, prune, replace_with_copy
+from clarray._engine.evaluate import become_leaves, evaluate, launch_into, prepare
+from clarray._engine.expr.build import live_readers, prune, replace_with_copy
 from clarray._engine.expr.epilogues import find_epilogue, transform_inputs
 from clarray._engine.expr.graph import graph_of, inputs_of
 from clarray._engine.expr.memory_views import is_view
-from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, memory_of
+from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import strides_descend
@@ -61,12 +61,7 @@ def _overwrite(target: Node, value: Node) -> None:
     memory.forget()  # not before: computations up to here may have recorded bounds of the old values
     for launch in launches:
         launch.run()
-    _become_leaves(made)
-
-
-def _become_leaves(made: list[tuple[Node, Node]]) -> None:
-    for node, place in made:
-        become_memory(node, memory_of(place), place.strides, place.contiguous)
+    become_leaves(made)
 
 
 def _overwrite_and_copy(target: Node, value: Node) -> None:
@@ -90,7 +85,7 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
                 launch.run()
             replace_with_copy(value, target)
         raise
-    _become_leaves(made)
+    become_leaves(made)
 
 
 def _reads_overlap(value: Node, target: Node) -> bool:

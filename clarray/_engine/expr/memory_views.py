@@ -68,6 +68,7 @@ def is_view(node: Node) -> bool:
 
 
 def pending_views(source: Node) -> list[Node]:
+    """Return the pending views of a pending value that are alive."""
     readers = [reader() for reader in list(source.readers)]
     return [node for node in readers if node is not None and is_view(node)]
 

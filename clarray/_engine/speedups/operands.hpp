@@ -104,6 +104,7 @@ Outcome compute_shared(PyObject* root, long long little);
 
 // Whether the pending nodes below a root, of which none is a pass, are referred to by each other and the root alone.
 bool is_private(PyObject* root);
+
 // Whether something else keeps a heavy value alive that a tree without shared nodes reads: as `keeps_heavy` in
 // clarray._engine.expr.region.
 bool keeps_heavy(PyObject* root);
@@ -116,7 +117,6 @@ bool has_consumers(PyObject* readers);
 
 // Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
 bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous, PyObject* offset = nullptr);
-
 
 // Evaluate what a pending view looks at, and turn it into a view of that memory; FALLBACK where Python has to.
 Outcome evaluate_view(PyObject* of);

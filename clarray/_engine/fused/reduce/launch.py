@@ -19,7 +19,7 @@ from clarray._engine.tuning import ReducePolicy
 
 
 class ReductionResult(NamedTuple):
-    """Where a reduction's result is written, and the constants of its epilogue."""
+    """The destination of a reduction's result, and the constants of its epilogue."""
 
     constants: tuple[Node, ...]
     memory: Memory
