@@ -53,11 +53,19 @@ class Dialect:
 
     @property
     def own_math(self) -> bool:
-        """Whether helpers replace built-in functions of PoCL that are slow or inexact for wide vectors.
+        """Whether helpers for vectors replace built-in functions of PoCL that are slow or inexact for them.
 
         CPU runtimes compile with clang. A GPU has fast scalar built-ins and slow doubles.
         """
-        return self.clang and self.fp64 and self.width > 1
+        return self.clang and self.fp64
+
+    def call_width(self, scalar: CType) -> int:
+        """Return how many elements a call of a function of floats takes.
+
+        Functions of CPU runtimes have other bits for scalars and for vectors of fewer than 16 bytes (PoCL 3.0: exp,
+        tanh, arctan). A pass that complex values keep from vectors calls them with so many copies of an element.
+        """
+        return max(self.width, 128 // scalar.bits) if self.clang else self.width
 
     def convert(self, expr: str, src: CType, dst: CType) -> str:
         """Return the text of the function `convert`, for templates."""

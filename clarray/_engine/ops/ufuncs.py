@@ -6,6 +6,7 @@ The rows are in ``ufuncs_<chapter>.py``. A loop is a ufunc at given dtypes, one 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import count
 from typing import Any, cast
 
@@ -63,9 +64,17 @@ unsupported: dict[str, str] = {
 CALL_WEIGHT = 16
 _CHEAP_NAMES = """
 absolute fabs maximum minimum fmax fmin clip sqrt square floor ceil trunc rint sign signbit copysign isnan isinf
-isfinite conjugate logical_and logical_or logical_xor logical_not positive negative
+isfinite conjugate logical_and logical_or logical_xor logical_not positive negative multiply divide reciprocal
+left_shift right_shift heaviside degrees rad2deg radians deg2rad modf nextafter spacing
 """
 _CHEAP = frozenset(_CHEAP_NAMES.split())  # ufuncs of a few instructions, though their C text is a call
+
+
+def _calls_a_function(ufunc: np.ufunc, form: Form) -> bool:
+    """Return whether a loop takes the time of a mathematical function."""
+    if ufunc.__name__ in _CHEAP or form.result == "test":
+        return False
+    return callable(form.text) or bool(re.search(r"[\w}]\(", form.text))
 
 
 class Loop:
@@ -85,8 +94,7 @@ class Loop:
         self.in_dtypes: tuple[np.dtype, ...] = ()
         self.out_dtype: np.dtype = np.dtype(bool)
         self.out_index = 0
-        calls = ufunc.__name__ not in _CHEAP and isinstance(form.text, str) and re.search(r"\w\(", form.text)
-        self.weight = CALL_WEIGHT if calls else 1
+        self.weight = CALL_WEIGHT if _calls_a_function(ufunc, form) else 1
 
     def __repr__(self) -> str:
         ins = ", ".join(d.name for d in self.in_dtypes)
@@ -174,6 +182,10 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
     form = loop.form
     if callable(form.text):
         return form.text(loop, args, dialect)
+    if loop.weight > 1 and dialect.width == 1 and loop.in_dtypes[0].kind == "f":
+        width = dialect.call_width(compute_type(loop.in_dtypes[0]))
+        if width > 1:
+            return _emit_call(loop, args, replace(dialect, width=width))
     ctype = compute_type(loop.in_dtypes[0], dialect.width)
     packed = dtype_row(loop.in_dtypes[0]).packed
     fields = {
@@ -201,6 +213,13 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
     if ctype.bits < 32 and ctype.width == 1:
         return f"(({ctype})({text}))"  # C promoted the operands to int
     return f"({text})"
+
+
+def _emit_call(loop: Loop, args: list[str], dialect: Dialect) -> str:
+    """Return the C expression of a scalar ``loop`` of floats that calls it with vectors of equal elements."""
+    ctype = compute_type(loop.in_dtypes[0], dialect.width)
+    vectors = [f"(({ctype})({arg}))" for arg in args]
+    return f"({emit(loop, vectors, dialect)}.s0)"
 
 
 def helpers(loop: Loop, dialect: Dialect) -> list[tuple[str, str]]:

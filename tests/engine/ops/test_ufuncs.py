@@ -8,7 +8,7 @@ import pytest
 from clarray._engine.ops.ctype import Dialect
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.helpers import helpers_in
-from clarray._engine.ops.ufuncs import emit, find_loop, helpers, supported_ufuncs, unsupported
+from clarray._engine.ops.ufuncs import CALL_WEIGHT, emit, find_loop, helpers, supported_ufuncs, unsupported
 
 NUMPY_UFUNCS = {u for u in vars(np).values() if isinstance(u, np.ufunc)}
 DIALECTS = [
@@ -112,3 +112,14 @@ def test_repr_names_ufunc_and_dtypes():
 def test_an_unknown_helper_is_named():
     with pytest.raises(KeyError, match="no_such_thing"):
         helpers_in("y = ca_no_such_thing_float(x);", Dialect())
+
+
+HEAVY = """exp exp2 expm1 log log2 log10 log1p cbrt power float_power logaddexp logaddexp2 hypot floor_divide remainder
+divmod fmod sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh ldexp frexp"""
+
+
+@pytest.mark.parametrize("ufunc", supported_ufuncs, ids=lambda u: u.__name__)
+def test_functions_weigh_more_than_operations(ufunc):
+    """A region stores what is heavy rather than compute it twice: `sin` too, whose text is a helper's name."""
+    real = {loop.weight for loop in loops(ufunc) if loop.in_dtypes[0].char in "fd"}
+    assert real in ({CALL_WEIGHT}, set()) if ufunc.__name__ in HEAVY.split() else real in ({1}, set())
