@@ -5,6 +5,7 @@ The pending graph is copied, and the copy is planned as in an evaluation, with m
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -103,31 +104,27 @@ def _dtype_and_shape(node: Node) -> str:
 
 def _tree_lines(root: Node) -> list[str]:
     """Return one line per node, with operands below their users. Nodes with several users have a number."""
-    uses: dict[int, int] = {}
-    _count_uses(root, uses)
+    uses: Counter[int] = Counter()
+    walk = [root]
+    while walk:
+        node = walk.pop()
+        uses[id(node)] += 1
+        if uses[id(node)] == 1:
+            walk += node.args
     names: dict[int, str] = {}
     lines: list[str] = []
-    _append_tree(root, 1, uses, names, lines)
+    below = [(root, 1)]
+    while below:
+        node, depth = below.pop()
+        indent = "  " * depth
+        if id(node) in names:
+            lines.append(f"{indent}{names[id(node)]}, again")
+            continue
+        name = names[id(node)] = f"#{len(names) + 1}"
+        label = f"  {name}" if uses[id(node)] > 1 else ""
+        lines.append(f"{indent}{_describe_node(node)}{label}")
+        below += [(arg, depth + 1) for arg in reversed(node.args)]
     return lines
-
-
-def _count_uses(node: Node, uses: dict[int, int]) -> None:
-    uses[id(node)] = uses.get(id(node), 0) + 1
-    if uses[id(node)] == 1:
-        for arg in node.args:
-            _count_uses(arg, uses)
-
-
-def _append_tree(node: Node, depth: int, uses: dict[int, int], names: dict[int, str], lines: list[str]) -> None:
-    indent = "  " * depth
-    if id(node) in names:
-        lines.append(f"{indent}{names[id(node)]}, again")
-        return
-    name = names[id(node)] = f"#{len(names) + 1}"
-    label = f"  {name}" if uses[id(node)] > 1 else ""
-    lines.append(f"{indent}{_describe_node(node)}{label}")
-    for arg in node.args:
-        _append_tree(arg, depth + 1, uses, names, lines)
 
 
 def _describe_node(node: Node) -> str:
@@ -270,14 +267,6 @@ class _DryRun:
         return _PlannedMemory(self._state.device, nbytes)
 
 
-def _gather(node: Node, pending: list[Node], visited: set[int]) -> None:
-    if id(node) not in visited and node.memory is None and node.args:
-        visited.add(id(node))
-        pending.append(node)
-        for arg in node.args:
-            _gather(arg, pending, visited)
-
-
 def _describe_launch(launch: Launch) -> str:
     groups = "x".join(map(str, launch.groups))
     local = "x".join(map(str, launch.local))
@@ -287,10 +276,8 @@ def _describe_launch(launch: Launch) -> str:
 
 def _policies(cache: KernelCache, root: Node, launches: list[Launch]) -> dict[str, str]:
     """Return the policies that shape the launches, by the name of the algorithm."""
-    nodes: list[Node] = []
-    _gather(root, nodes, set())
     used = {name for launch in launches for name in ALGORITHMS if launch.kernel.name.startswith(name)} - {"reduce"}
-    for node in nodes:
+    for node in graph_of(root).pending:
         if isinstance(node.op, Reduction):
             used.add("products" if is_product(node.args[0]) else "reduce")
         elif isinstance(node.op, Transform):

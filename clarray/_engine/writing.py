@@ -194,14 +194,12 @@ def flush_readers(memory: Memory, value: Node | None = None) -> None:
 
 def _other_readers(memory: Memory, value: Node | None) -> list[Node]:
     """Return the pending readers of a memory, outermost first, except `value` and the parts that only it holds."""
-    parts: set[int] = set()
-    if value is not None:
-        parts.add(id(value))
-        readers = reversed(memory.readers)  # readers of whole parts were grown later
-        if not value.readers and all(_is_part(reader, parts) for reader in readers):
-            return []  # the common case, without the search for readers of readers
+    parts = set() if value is None else {id(value)}
+    if value is not None and not value.readers and _add_parts(memory.readers, parts):
+        return []  # the common case, without the search for readers that still read the memory
     reading = _still_reading(memory)
-    return [node for reader in reading if not _is_part(reader, parts) and (node := reader()) is not None]
+    _add_parts(reading, parts)
+    return [node for reader in reading if (node := reader()) is not None and not _is_part(node, parts)]
 
 
 def _still_reading(memory: Memory) -> list[ref[Node]]:
@@ -214,24 +212,26 @@ def _still_reading(memory: Memory) -> list[ref[Node]]:
     return [ref(node) for node in nodes if id(node) in found]
 
 
-def _is_part(reader: ref[Node], parts: set[int]) -> bool:
-    """Return whether a pending node is one of the `parts` of a tree, or is held by them alone; add it to them then.
+def _add_parts(readers: list[ref[Node]], parts: set[int]) -> bool:
+    """Add to the `parts` of a tree what reads a memory and is held by them alone; return whether all readers are."""
+    are_parts = True
+    for reader in [ref(node) for node in live_readers(readers, parts)]:
+        holders = getrefcount(reader()) - 1
+        node = reader()
+        if node is None:
+            continue
+        consumers = [consumer for consumer in (each() for each in node.readers) if consumer is not None]
+        holders -= sum([consumer.args.count(node) for consumer in consumers])
+        if not holders and all(_is_part(consumer, parts) for consumer in consumers):
+            parts.add(id(node))
+        else:
+            are_parts = False
+    return are_parts
 
-    Also true for a node that was evaluated or collected: it reads no memory any more.
-    """
-    holders = getrefcount(reader()) - 1
-    node = reader()
-    if node is None or node.memory is not None or id(node) in parts:
-        return True
-    for consumer in list(node.readers):
-        if not _is_part(consumer, parts):
-            return False
-        if (parent := consumer()) is not None:
-            holders -= parent.args.count(node)
-    if holders:
-        return False
-    parts.add(id(node))
-    return True
+
+def _is_part(node: Node, parts: set[int]) -> bool:
+    """Return whether a node is one of the `parts` of a tree, or has been evaluated and reads no memory any more."""
+    return node.memory is not None or id(node) in parts
 
 
 def share_with_host(*leaves: Node) -> None:

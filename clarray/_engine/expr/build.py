@@ -8,13 +8,13 @@ about a microsecond. So the common operations build nodes without helpers, and r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from clarray._engine.expr.graph import is_same_value
+from clarray._engine.expr.graph import is_same_value, postorder
 from clarray._engine.expr.growth import note_growth
 from clarray._engine.expr.memory_views import note_view
 from clarray._engine.expr.node import (
@@ -457,21 +457,17 @@ def refresh_metadata(node: Node) -> None:
     node.readers = list(node.readers)  # a thread that grows a node from this one rebuilds it
 
 
-def live_readers(readers: list) -> list[Node]:
-    """Return the pending nodes that read a memory or a node, directly or through other nodes, outermost first."""
-    nodes: list[Node] = []
-    _add_readers(readers, nodes, set())
-    return nodes
+def live_readers(readers: list, without: Set[int] = frozenset()) -> list[Node]:
+    """Return the pending nodes that read a memory or a node, directly or through other nodes, outermost first.
 
+    Nodes whose `id` is in `without` are left out, with what only they lead to.
+    """
 
-def _add_readers(readers: list, nodes: list[Node], visited: set[int]) -> None:
-    """Append the pending readers to `nodes`, each after its own readers."""
-    for reader in list(readers):
-        node = reader()
-        if node is not None and node.memory is None and id(node) not in visited:
-            visited.add(id(node))
-            _add_readers(node.readers, nodes, visited)
-            nodes.append(node)
+    def users(readers: list) -> list[Node]:
+        found = [reader() for reader in tuple(readers)]
+        return [node for node in found if node is not None and node.memory is None and id(node) not in without]
+
+    return postorder(users(readers), lambda node: users(node.readers))
 
 
 __all__ = [

@@ -93,12 +93,9 @@ def _siblings_of_shape(root: Node, order: list[Node]) -> list[Node]:
     inside = set(order)
     # a number that reads the number is not computed with it: the kernel that writes it to an array may do so
     later = set(live_readers(root.readers)) if root.size == 1 else set[Node]()
-    found: dict[Node, None] = {}
-    for node in order:
-        if node is not root and (len(node.readers) > 1 or root.size == 1):
-            for user in live_readers(node.readers):
-                if user not in inside and user not in later and _may_be_sibling(user) and user.shape == root.shape:
-                    found[user] = None
+    read = [node for node in order if node is not root and (len(node.readers) > 1 or root.size == 1)]
+    outside = live_readers([reader for node in read for reader in node.readers], set(map(id, (*order, *later))))
+    found = [user for user in outside if _may_be_sibling(user) and user.shape == root.shape]
     siblings: list[Node] = []
     for user in found:
         own = pending_below(user)
