@@ -10,9 +10,9 @@ from sys import getrefcount
 from weakref import ref
 
 from clarray._engine.evaluate import become_leaves, evaluate, launch_into, prepare
-from clarray._engine.expr.build import live_readers, prune, replace_with_copy
+from clarray._engine.expr.build import prune, replace_with_copy
 from clarray._engine.expr.epilogues import find_epilogue, transform_inputs
-from clarray._engine.expr.graph import graph_of, inputs_of
+from clarray._engine.expr.graph import graph_of, inputs_of, live_readers
 from clarray._engine.expr.memory_views import is_view
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements

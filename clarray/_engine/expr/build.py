@@ -8,13 +8,14 @@ about a microsecond. So the common operations build nodes without helpers, and r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Set
+from collections import deque
+from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from clarray._engine.expr.graph import is_same_value, postorder
+from clarray._engine.expr.graph import is_same_value, users_of
 from clarray._engine.expr.growth import note_growth
 from clarray._engine.expr.memory_views import note_view
 from clarray._engine.expr.node import (
@@ -202,12 +203,20 @@ def notify_users(readers: list, memory: Any) -> None:
 
 
 def _refresh_users(readers: list) -> None:
-    refreshed: dict[int, Node] = {}
-    # Another thread may build a node from a reader before that reader is refreshed, so search again.
-    while new := [n for n in reversed(live_readers(readers)) if id(n) not in refreshed]:
-        for node in new:  # operands before their users
+    """Refresh the metadata of what reads a node that has changed, and of what reads that, as far as they change.
+
+    A loop may have grown thousands of operations above them, whose metadata say nothing of their operands.
+    """
+    direct: set[int] = set()
+    # again: another thread may build a node from the changed one meanwhile
+    while waiting := deque(user for user in users_of(readers) if id(user) not in direct):
+        direct.update(map(id, waiting))
+        while waiting:
+            node = waiting.popleft()
+            before = node.sig, node.flags, node.inputs
             refresh_metadata(node)
-            refreshed[id(node)] = node
+            if before != (node.sig, node.flags, node.inputs):
+                waiting.extend(users_of(node.readers))
 
 
 def _complete(step: Callable[..., None], *args: Any) -> None:
@@ -277,8 +286,7 @@ def _replace(node: Node, op: Any, args: tuple[Node, ...], flags: int, sig: int, 
             arg.readers.append(ref(node))
         node.readers = list(readers)  # a thread that grows a node from this one rebuilds it
         if readers:
-            for reader in reversed(live_readers(readers)):
-                refresh_metadata(reader)
+            _refresh_users(readers)
 
 
 # Other operations --------------------------------------------------------------------------------
@@ -457,19 +465,6 @@ def refresh_metadata(node: Node) -> None:
     node.readers = list(node.readers)  # a thread that grows a node from this one rebuilds it
 
 
-def live_readers(readers: list, without: Set[int] = frozenset()) -> list[Node]:
-    """Return the pending nodes that read a memory or a node, directly or through other nodes, outermost first.
-
-    Nodes whose `id` is in `without` are left out, with what only they lead to.
-    """
-
-    def users(readers: list) -> list[Node]:
-        found = [reader() for reader in tuple(readers)]
-        return [node for node in found if node is not None and node.memory is None and id(node) not in without]
-
-    return postorder(users(readers), lambda node: users(node.readers))
-
-
 __all__ = [
     "EAGER",
     "NonConsumingRef",
@@ -477,7 +472,6 @@ __all__ = [
     "binary",
     "broadcast",
     "compress",
-    "live_readers",
     "nary",
     "notify_users",
     "prune",

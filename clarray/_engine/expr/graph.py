@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,17 @@ from clarray._engine.expr.node import COMPRESS, CONST, LARGE, HostScalar, Node, 
 
 _COMPRESS, _PASS = -1, -2  # the first item of an operation's key, where an elementwise one has its code
 
-__all__ = ["Graph", "constant_key", "graph_of", "inputs_of", "is_same_value", "postorder", "signature_of"]
+__all__ = [
+    "Graph",
+    "constant_key",
+    "graph_of",
+    "inputs_of",
+    "is_same_value",
+    "live_readers",
+    "postorder",
+    "signature_of",
+    "users_of",
+]
 
 
 class Graph(NamedTuple):
@@ -65,6 +75,24 @@ def postorder(roots: Iterable[Node], operands: Callable[[Node], Iterable[Node]])
             done.add(node)
             order.append(node)
     return order
+
+
+def live_readers(readers: list, without: Set[int] = frozenset()) -> list[Node]:
+    """Return the pending nodes that read a memory or a node, directly or through other nodes, outermost first.
+
+    Nodes whose `id` is in `without` are left out, with what only they lead to.
+    """
+
+    def users(readers: list) -> list[Node]:
+        return [user for user in users_of(readers) if id(user) not in without]
+
+    return postorder(users(readers), lambda node: users(node.readers))
+
+
+def users_of(readers: list) -> list[Node]:
+    """Return the pending nodes among readers."""
+    found = [reader() for reader in tuple(readers)]
+    return [node for node in found if node is not None and node.memory is None]
 
 
 def graph_of(*roots: Node) -> Graph:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from sys import getrefcount
 from typing import Any
 
-from clarray._engine.expr.build import NonConsumingRef, live_readers
-from clarray._engine.expr.graph import constant_key, inputs_of, postorder
+from clarray._engine.expr.build import NonConsumingRef
+from clarray._engine.expr.graph import constant_key, inputs_of, live_readers, postorder
 from clarray._engine.expr.node import COMPRESS, CONST, MASKED, Node, Shape, is_spent
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
@@ -111,12 +111,9 @@ def _reductions_beside(reduced: Node, inside: Set[Node]) -> list[Node]:
     value = reduced.args[0]
     shared = [node for node in inputs_of(reduced) if node.memory is not None and node.size == value.size]
     shared += [node for node in pending_below(*reduced.args) if isinstance(node.op, Loop) and node.size == value.size]
-    users = dict.fromkeys(user for operand in shared for user in live_readers(operand.readers))
-    return [
-        user
-        for user in users
-        if user not in inside and isinstance(user.op, Reduction) and _is_beside(user, reduced, inside)
-    ]
+    readers = [reader for operand in shared for reader in operand.readers]
+    users = live_readers(readers, set(map(id, inside)))
+    return [user for user in users if isinstance(user.op, Reduction) and _is_beside(user, reduced, inside)]
 
 
 def _reads_selection(node: Node) -> bool:

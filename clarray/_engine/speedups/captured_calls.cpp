@@ -391,15 +391,15 @@ Outcome by_python(PyObject* root) { return Ref::steal(invoke(python.evaluate, ro
 // Have Python compute a region, and capture that.
 Outcome capture_region(Region& region, PyObject* function, const Ref& positional) {
     Ref constants = tuple_of_refs(region.constants);
-    std::vector<std::pair<size_t, Ref>> wanted;  // weak references: Python counts who keeps what
-    for (size_t place : region.wanted) wanted.emplace_back(place, Ref::steal(PyWeakref_NewRef(region.order[place].get(), nullptr)));
+    std::vector<Ref> nodes;  // weak references: Python counts who keeps what
+    for (const Ref& each : region.order) nodes.push_back(Ref::steal(PyWeakref_NewRef(each.get(), nullptr)));
     region.order.clear();
     Ref both = constants && positional ? captured_call(region.call, function, positional.get(), Py_None, constants.get()) : Ref();
     if (!both) return Outcome::FAILED;
     PyObject* capture = PyTuple_GET_ITEM(both.get(), 1);
     if (capture == Py_None) return Outcome::DONE;
-    for (auto& [place, of] : wanted) of = of ? referent_of(of.get()) : Ref();
-    if (auto made = read_evaluation(capture, wanted, region.call)) keep_region(region, std::move(made));
+    for (Ref& each : nodes) each = each ? referent_of(each.get()) : Ref();
+    if (auto made = read_evaluation(capture, nodes, region.call)) keep_region(region, std::move(made));
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
 }
 

@@ -141,9 +141,9 @@ void find_lives(Program& program);
 // Read a call that Python has captured; null where it cannot be run again, perhaps with an error.
 std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const CallSignature& call, bool repeatable);
 
-// The same of the evaluation of a region. `wanted` has the places of its nodes that may be leaves now, and the nodes, or null.
-using Wanted = std::vector<std::pair<size_t, Ref>>;
-std::shared_ptr<Program> read_evaluation(PyObject* capture, const Wanted& wanted, const CallSignature& call);
+// The same of the evaluation of a region. `nodes` has those of the region that are still alive, and null in the places of
+// others. Each that is a leaf now is a result: something keeps it alive, perhaps what stays pending.
+std::shared_ptr<Program> read_evaluation(PyObject* capture, const std::vector<Ref>& nodes, const CallSignature& call);
 
 // Whether launches take all constants of a region by their numbers.
 bool takes_constants(const Program& program, size_t count);

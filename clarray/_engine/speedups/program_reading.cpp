@@ -373,12 +373,13 @@ std::shared_ptr<Program> read_call(PyObject* capture, PyObject* result, const Ca
     return made;
 }
 
-std::shared_ptr<Program> read_evaluation(PyObject* capture, const Wanted& wanted, const CallSignature& call) {
+std::shared_ptr<Program> read_evaluation(PyObject* capture, const std::vector<Ref>& nodes, const CallSignature& call) {
     auto made = std::make_shared<Program>();
-    for (const auto& [place, of] : wanted) {
-        if (!of || node.memory.of(of.get()) == Py_None) continue;
+    for (size_t place = 0; place < nodes.size(); ++place) {
+        PyObject* of = nodes[place].get();
+        if (!of || node.memory.of(of) == Py_None) continue;
         made->made.emplace_back();
-        if (!read_leaf(capture, of.get(), made->made.back())) return nullptr;
+        if (!read_leaf(capture, of, made->made.back())) return nullptr;
         made->made.back().pending = place;
     }
     if (!read_steps(capture, call.device, *made) || !read_written(capture, *made)) return nullptr;

@@ -324,7 +324,6 @@ void Region::add_held() {
         bool is_root = false;
         for (PyObject* root : roots_) is_root = is_root || root == of;
         const bool is_held = !is_root && Py_REFCNT(of) > Py_ssize_t(uses_[i]) + 1;
-        if (is_root || is_held) wanted.push_back(i);
         if (!is_held) continue;
         bool is_read = false;
         PyObject* readers = node.readers.of(of);

@@ -40,7 +40,6 @@ public:
     size_t structure = 0;              // a number of the graph without its layouts
     bool has_views = false;            // whether pending views are in it
     std::vector<Ref> order;            // the pending nodes, operands before what reads them
-    std::vector<size_t> wanted;        // which of them may become leaves: the roots, and what something else keeps alive
     std::vector<Ref> constants;
 
 private:

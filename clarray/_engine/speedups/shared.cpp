@@ -1,8 +1,9 @@
 // What a graph computes before it can be one launch: the native implementation of `_compute_shared` in clarray._engine.evaluate, and of
-// `notify_users`, `refresh_metadata` and `live_readers` in clarray._engine.expr.build.
+// `notify_users` in clarray._engine.expr.build and `live_readers` in clarray._engine.expr.graph.
 #include "operands.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <unordered_set>
 #include <vector>
 
@@ -166,14 +167,9 @@ void add_readers(PyObject* list, NodeSet& seen, Nodes& order) {
     }
 }
 
-// Whether a list names a pending reader that is not in a set.
-bool has_reader_beside(PyObject* list, const NodeSet& known) {
-    if (!PyList_CheckExact(list)) return false;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-        Ref reader = referent_of(PyList_GET_ITEM(list, i));
-        if (reader && is_pending(reader.get()) && !known.contains(reader.get())) return true;
-    }
-    return false;
+bool has_same_items(PyObject* one, PyObject* other) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(one);
+    return count == PyTuple_GET_SIZE(other) && std::equal(&PyTuple_GET_ITEM(one, 0), &PyTuple_GET_ITEM(one, 0) + count, &PyTuple_GET_ITEM(other, 0));
 }
 
 }  // namespace
@@ -195,6 +191,32 @@ std::vector<Ref> live_readers(PyObject* readers) {
     return order;
 }
 
+// As `_refresh_users` in clarray._engine.expr.build.
+bool refresh_users(PyObject* readers) {
+    NodeSet direct;
+    std::deque<Ref> waiting;
+    const auto add = [&](PyObject* list, bool are_direct) {
+        for (Py_ssize_t i = 0; PyList_CheckExact(list) && i < PyList_GET_SIZE(list); ++i) {
+            Ref reader = referent_of(PyList_GET_ITEM(list, i));
+            if (!reader || !is_pending(reader.get()) || (are_direct && !direct.insert(reader.get()))) continue;
+            waiting.push_back(std::move(reader));
+        }
+    };
+    for (add(readers, true); !waiting.empty(); add(readers, true)) {
+        while (!waiting.empty()) {
+            const Ref each = std::move(waiting.front());
+            waiting.pop_front();
+            PyObject* of = each.get();
+            const Ref inputs = Ref::share(node.inputs.of(of));
+            const long long structure = as_wide(node.sig.of(of)), flags = as_wide(node.flags.of(of));
+            if (!refresh_metadata(of)) return false;
+            const bool is_same = structure == as_wide(node.sig.of(of)) && flags == as_wide(node.flags.of(of));
+            if (!is_same || !has_same_items(inputs.get(), node.inputs.of(of))) add(node.readers.of(of), false);
+        }
+    }
+    return true;
+}
+
 bool notify_users(PyObject* readers, PyObject* in) {
     const Held held(python.graph_lock);
     if (!held) return false;
@@ -203,19 +225,7 @@ bool notify_users(PyObject* readers, PyObject* in) {
         PyObject* reader = PyList_GET_ITEM(readers, i);
         if (referent_of(reader) && PyList_Append(theirs.get(), reader)) return false;
     }
-    NodeSet done;
-    Nodes kept;  // so that no other comes to have the address of one
-    for (bool more = true; more;) {
-        for (Ref& each : live_readers(readers)) {
-            if (!done.insert(each.get())) continue;
-            if (!refresh_metadata(each.get())) return false;
-            kept.push_back(std::move(each));
-        }
-        // another thread may have grown from a reader before the metadata of that was refreshed
-        more = has_reader_beside(readers, done);
-        for (size_t i = 0; i < kept.size() && !more; ++i) more = has_reader_beside(node.readers.of(kept[i].get()), done);
-    }
-    return true;
+    return refresh_users(readers);
 }
 
 int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObject*)) {

@@ -122,8 +122,9 @@ Outcome compute_below(PyObject* value) {
     const auto flags_of = [value] { return as_long(node.flags.of(value)) & ~READONLY; };
     if (node.memory.of(value) != Py_None) return flags_of() & EAGER ? Outcome::FALLBACK : Outcome::DONE;
     PyTypeObject* operation = Py_TYPE(node.op.of(value));
-    if ((operation != loop_type && operation != reduction_type) || flags_of() & ~long(SHARED | REDUCES)) return Outcome::FALLBACK;
-    if (operation == reduction_type) return evaluate_node(value) ? Outcome::DONE : Outcome::FAILED;
+    // a reduction of a large graph is a region of its own
+    if (operation == reduction_type && !(flags_of() & ~long(SHARED | REDUCES | LARGE))) return evaluate_node(value) ? Outcome::DONE : Outcome::FAILED;
+    if (operation != loop_type || flags_of() & ~long(SHARED | REDUCES)) return Outcome::FALLBACK;
     if (!flags_of()) return Outcome::DONE;
     const Outcome shared = compute_shared(value, LITTLE);
     return shared == Outcome::DONE && flags_of() & ~long(SHARED) ? Outcome::FALLBACK : shared;

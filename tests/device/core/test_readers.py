@@ -10,7 +10,7 @@ import pytest
 import clarray
 from clarray._engine import speedups
 from clarray._engine.expr import build
-from clarray._engine.expr.graph import inputs_of
+from clarray._engine.expr.graph import inputs_of, live_readers
 
 
 def grown(seed: int, count: int = 14) -> list[clarray.DeviceArray]:
@@ -27,7 +27,7 @@ def test_readers_come_once_and_after_what_reads_them(seed: int) -> None:
     arrays = grown(seed)
     memory = arrays[0]._node.memory  # others have become memory too, where too much was pending
     pending = [a._node for a in arrays if a._node.args and any(n.memory is memory for n in inputs_of(a._node))]
-    found = build.live_readers(arrays[0]._node.readers)
+    found = live_readers(arrays[0]._node.readers)
     assert sorted(map(id, found)) == sorted(map(id, pending))
     places = {id(node): place for place, node in enumerate(found)}
     for node in found:
@@ -70,13 +70,13 @@ def test_statements_leave_nothing_to_look_through() -> None:
     memory = x._node.memory
     views = [x[i:] for i in range(300)]
     pending = [view * 2 for view in views]
-    assert len(build.live_readers(memory.readers)) == len(pending)
+    assert len(live_readers(memory.readers)) == len(pending)
     assert sum(ref() is not None for ref in memory.views) == len(views)
     del pending, views
     for _ in range(1000):
         y[1:-1] = (x[1:-1] + x[2:] + x[:-2]) * 0.25
     assert float(y[1]) == 0.75
-    assert not build.live_readers(memory.readers)
+    assert not live_readers(memory.readers)
     assert len(memory.readers) <= 2 * build.PRUNE_AT
     assert len(memory.views) <= memory.views.limit + 3
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine import evaluate
 from clarray._engine.expr import region
 from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.speedups import native
@@ -214,7 +215,7 @@ def test_writes_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(6):
         t = x * y
         target[1:3] = np.exp(t) * t + (t - x).sum()
-    assert len(planned) <= 4  # in each of two turns the sum and the write
+    assert len(planned) <= 5  # in each of two turns the sum and the write; a process's first sum once more
     expected = np.exp(np.asarray(x) * np.asarray(y))
     assert np.allclose(np.asarray(target)[1], expected * np.asarray(t) + np.asarray((t - x).sum()))
     assert not np.asarray(target)[::3].any()
@@ -307,3 +308,33 @@ def test_the_setting() -> None:
         assert t._node.memory is not None
         assert np.sqrt(t)._node.memory is not None
     assert (x * 2)._node.memory is None
+
+
+@by_core
+def test_a_loop_is_planned_once_though_its_last_values_stay_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one turn stores for values that the next turn reads is memory then, and is not computed again and again."""
+    planned: list[int] = []
+    plan = evaluate.plan_passes
+    monkeypatch.setattr(evaluate, "plan_passes", lambda *args, **options: planned.append(1) or plan(*args, **options))
+    contact, s, i = (np.random.default_rng(k).random(shape) for k, shape in enumerate([(20, 20), 20, 20]))
+
+    def spread(xp: Any, contact: Any, s: Any, i: Any) -> Any:
+        r, total = i * 0, xp.zeros(30)
+        for t in range(30):
+            caught = [s * (contact @ i)]
+            for step in (0.25, 0.25, 0.5):
+                caught.append((s - step * caught[-1]) * (contact @ (i + step * (caught[-1] - 0.1 * i))) / 400)
+            s = s - sum(caught) / 12
+            r = r + 0.1 * i
+            i = i + (sum(caught) - 0.4 * i) / 12
+            total[t] = i.sum()
+        return s, i, r, total
+
+    counts = []
+    for _ in range(6):
+        planned.clear()
+        found = spread(clarray, *map(clarray.array, (contact, s, i)))
+        for one, other in zip(found, spread(np, contact, s, i), strict=True):
+            np.testing.assert_allclose(clarray.asnumpy(one), other, rtol=1e-10)
+        counts.append(len(planned))
+    assert counts[-1] == 0, counts
