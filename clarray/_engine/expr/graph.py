@@ -155,6 +155,8 @@ def constant_key(node: Node) -> tuple[Any, ...]:
 
 def inputs_of(*roots: Node) -> list[Node]:
     """Return the leaves, constants and indices below `roots`, each once. A root may be one itself."""
+    if len(roots) == 1 and roots[0].inputs:  # which it has unless its graph is large
+        return list(dict.fromkeys(roots[0].inputs))
     return graph_of(*roots).inputs
 
 

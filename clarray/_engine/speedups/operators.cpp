@@ -163,10 +163,11 @@ bool lies_in_c_order(PyObject* of) {
 // ``x op= y``: into the memory of x, or, while it has none, as its new value, if that will lie as the old one.
 Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
     if (is_selection(a) || is_selection(b)) return Outcome::FALLBACK;
-    if (node.memory.of(a) == Py_None && has_pending_views(a) && !evaluate_node(a)) return Outcome::FAILED;  // they see the write
+    const bool is_seen = has_pending_views(a) || array.base.of(mine) != Py_None;  // by views, or by what it is a view of
+    if (node.memory.of(a) == Py_None && is_seen && !evaluate_node(a)) return Outcome::FAILED;
     const bool pending = node.memory.of(a) == Py_None;
     if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::FALLBACK;
-    if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::FALLBACK;
+    if (!pending && !is_writeable(a)) return Outcome::FALLBACK;
     const bool are_matrices = PyTuple_GET_SIZE(node.shape.of(a)) > 1 && PyTuple_GET_SIZE(node.shape.of(b));
     if (pending && are_matrices && a != b && !(lies_in_c_order(a) && lies_in_c_order(b))) return Outcome::FALLBACK;
     Ref made = grow_binary(loop, a, b);
