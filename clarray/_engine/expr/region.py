@@ -349,7 +349,8 @@ class _Planner:
             level = 0
             for arg in node.args:
                 if arg in levels:
-                    after = arg in self._stored and (is_pass(arg) or arg.shape != node.shape)
+                    ends_pass = is_pass(arg) or (self._fused is not None and arg is self._roots[0])
+                    after = arg in self._stored and (ends_pass or arg.shape != node.shape)
                     level = max(level, levels[arg] + after)
             levels[node] = level
             if node not in self._stored:

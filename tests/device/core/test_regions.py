@@ -310,6 +310,25 @@ def test_the_setting() -> None:
     assert (x * 2)._node.memory is None
 
 
+@pytest.mark.parametrize("shape", [(0,), (1,), (5,), (4, 6), (1, 1), (3, 0)])
+@pytest.mark.parametrize("tier", [nullcontext, kernels_only])
+def test_reductions_of_reductions(shape: tuple[int, ...], tier: Callable[[], Any]) -> None:
+    """What reads the result of a reduction's pass has a pass after it, though both have one element."""
+
+    def statistics(xp: Any, x: Any) -> list[Any]:
+        a = x.std(axis=-1, keepdims=True)
+        b = a.mean(axis=None, keepdims=True)
+        c = np.logical_and(b, np.logical_and(a, b))
+        return [a, b, b.astype("f2"), c, np.tanh(a), c.std(axis=-1, keepdims=True), c.sum(axis=-1, keepdims=True) - b]
+
+    x = np.random.default_rng(0).random(shape)
+    with warnings.catch_warnings(), np.errstate(all="ignore"), tier():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            for one, other in zip(statistics(clarray, clarray.array(x)), statistics(np, x), strict=True):
+                np.testing.assert_allclose(clarray.asnumpy(one), other, rtol=1e-12)
+
+
 @by_core
 def test_a_loop_is_planned_once_though_its_last_values_stay_pending(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one turn stores for values that the next turn reads is memory then, and is not computed again and again."""
