@@ -18,7 +18,7 @@ from clarray._engine.expr import region
 from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.speedups import native
 
-from .region_programs import have_same_bits, random_program, run
+from .region_programs import Program, have_same_bits, random_program, run
 
 by_core = pytest.mark.skipif(native is None, reason="only the core has programs")
 PROGRAMS = int(os.environ.get("CLARRAY_REGION_PROGRAMS", "12"))
@@ -59,17 +59,26 @@ def arrays(count: int, size: int = 1000) -> list[Any]:
     return [clarray.array(values.uniform(0.5, 2, size)) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS))
-def test_the_bits_of_statements(seed: int) -> None:
-    program = random_program(seed, 20, 60 if seed % 4 else 300)
+def check_bits(program: Program, turns: int) -> None:
+    """Compare what regions compute with what statements one by one compute."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         with by_statements():
-            expected = run(clarray, program)
+            expected = run(clarray, program, turns=turns)
         for _ in range(3):  # planned, captured, and run by the program
-            found = run(clarray, program)
+            found = run(clarray, program, turns=turns)
             assert len(found) == len(expected)
             assert [k for k, both in enumerate(zip(found, expected, strict=True)) if not have_same_bits(*both)] == []
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS))
+def test_the_bits_of_statements(seed: int) -> None:
+    check_bits(random_program(seed, 20, 60 if seed % 4 else 300), 1)
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS))
+def test_the_bits_of_loops_that_carry_up_to_ten_arrays(seed: int) -> None:
+    check_bits(random_program(seed, 5, 25, most_inputs=10), 8)
 
 
 def two_results(x: Any, y: Any) -> tuple[Any, Any]:
