@@ -366,13 +366,6 @@ Outcome run_region(Region& region) {
     return Outcome::DONE;
 }
 
-// Count an evaluation; whether it is to be captured.
-bool count_region(Region& region) {
-    Entry* entry = new_entry(region.call.device, region.call.key);
-    if (entry && entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
-    return count_call(entry, region.call);
-}
-
 // Keep the program of a region, which depends on the values of its constants unless launches take all of them.
 void keep_region(const Region& region, std::shared_ptr<Program> made) {
     Entry* entry = entry_of(region.call.device, region.call.key);
@@ -415,10 +408,27 @@ bool has_many_views(const Region& region) {
     return entry != layouts_of.end() && entry->second > MOST_VIEWED;
 }
 
+bool has_many_layouts(const Region& region) {
+    const auto entry = layouts_of.find(region.structure);
+    return entry != layouts_of.end() && entry->second > MOST_LAYOUTS;
+}
+
 bool is_in_vain(const Region& region) {
     constexpr size_t MOST_STRUCTURES = 4096;
     if (layouts_of.size() >= MOST_STRUCTURES) layouts_of.clear();
     return ++layouts_of[region.structure] > MOST_LAYOUTS;
+}
+
+// Count an evaluation; whether it is to be captured. One layout of many comes to be worth a plan late if its values are
+// small, as in a loop over rows of a triangle, and never if the plan has little to join.
+bool count_region(PyObject* root, Region& region) {
+    constexpr size_t FEW = 16;  // operations
+    constexpr long long LITTLE = 1 << 16, OFTEN = 8;  // bytes, evaluations
+    Entry* entry = new_entry(region.call.device, region.call.key);
+    if (entry && entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
+    if (!count_call(entry, region.call)) return false;
+    const bool is_small = as_wide(node.size.of(root)) * itemsize_of(root) <= LITTLE;
+    return !entry || !is_small || !has_many_layouts(region) || (region.order.size() > FEW && entry->seen >= OFTEN);
 }
 
 }  // namespace
@@ -445,7 +455,7 @@ Outcome evaluate_captured(PyObject* root) {
     const Outcome done = run_region(region);
     if (done != Outcome::FALLBACK) return done;
     if (has_many_views(region)) return evaluate_by_memory(root, region);
-    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(region);
+    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(root, region);
     if (!is_due && is_in_vain(region)) return region.has_views ? evaluate_by_memory(root, region) : Outcome::FALLBACK;
     if (!is_due) {
         region.order.clear();  // Python counts who keeps what
@@ -460,7 +470,7 @@ Outcome store_captured(PyObject* target, PyObject* root) {
     if (!region.describe(root, target) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     const Outcome done = run_region(region);
     if (done != Outcome::FALLBACK) return done;
-    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(region);
+    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(root, region);
     if (is_due) return capture_region(region, python.write, Ref::steal(PyTuple_Pack(2, target, root)));
     if (is_in_vain(region)) return Outcome::FALLBACK;
     region.order.clear();  // Python counts who keeps what

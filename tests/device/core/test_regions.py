@@ -339,6 +339,24 @@ def test_reductions_of_reductions(shape: tuple[int, ...], tier: Callable[[], Any
 
 
 @by_core
+def test_loops_over_ever_shorter_arrays_are_not_planned_for_each_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[int] = []
+    plan = evaluate.plan_passes
+    monkeypatch.setattr(evaluate, "plan_passes", lambda *args, **options: planned.append(1) or plan(*args, **options))
+
+    def price(xp: Any, v: Any) -> Any:
+        for _ in range(100):
+            later = v[1:]
+            v = xp.maximum(0.5 * later + 0.4 * v[:-1], later * later - 0.1)
+        return v
+
+    x = np.random.default_rng(0).random(150)
+    for _ in range(10):
+        assert np.allclose(clarray.asnumpy(price(clarray, clarray.array(x))), price(np, x))
+    assert len(planned) <= 20, planned
+
+
+@by_core
 def test_a_loop_is_planned_once_though_its_last_values_stay_pending(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one turn stores for values that the next turn reads is memory then, and is not computed again and again."""
     planned: list[int] = []
