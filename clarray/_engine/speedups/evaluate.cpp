@@ -152,7 +152,9 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
     if (node.inputs.of(root) != inputs.get() || !is_one_launch(root, ignored) || as_wide(node.size.of(root)) == 0) return Outcome::FALLBACK;
     if (reduces) return reduce(root, operands, run);
     finish_key(root, operands);
-    return compute(root, operands);
+    const bool is_eager = as_long(node.flags.of(root)) & EAGER;  // the host may write to what it reads after the call
+    const Outcome done = compute(root, operands);
+    return done == Outcome::DONE && is_eager && !finish(operands.device) ? Outcome::FAILED : done;
 }
 
 // Whether a reduction may be computed with others that read the same memory; what is reduced at the call is not.
@@ -171,8 +173,9 @@ Outcome evaluate_fast(PyObject* root) {
     if (is_pending_view(root)) return evaluate_view(root);
     const bool has_own_pass = !may_share_a_pass(root);
     const bool is_kept = keeps_heavy(root);
-    if (is_one_launch(root, 0) && has_own_pass && !is_kept) {
-        const Outcome done = evaluate_alone(root, 0);
+    const long eager = operation == loop_type ? long(EAGER) : 0;  // reductions of such have to wait in programs of their own
+    if (is_one_launch(root, eager) && has_own_pass && !is_kept) {
+        const Outcome done = evaluate_alone(root, eager);
         if (done != Outcome::FALLBACK) return done;
     }
     PyObject* on = device_of(root);

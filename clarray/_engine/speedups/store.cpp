@@ -119,8 +119,8 @@ bool is_region(PyObject* value) {
 // before. FALLBACK where it is none.
 Outcome compute_below(PyObject* value) {
     constexpr long long LITTLE = 1 << 16;  // bytes that are sooner read by a launch of their own than by one that Python prepares
-    const auto flags_of = [value] { return as_long(node.flags.of(value)) & ~READONLY; };
-    if (node.memory.of(value) != Py_None) return flags_of() & EAGER ? Outcome::FALLBACK : Outcome::DONE;
+    const auto flags_of = [value] { return as_long(node.flags.of(value)) & ~(READONLY | EAGER); };
+    if (node.memory.of(value) != Py_None) return Outcome::DONE;
     PyTypeObject* operation = Py_TYPE(node.op.of(value));
     // a reduction of a large graph is a region of its own
     if (operation == reduction_type && !(flags_of() & ~long(SHARED | REDUCES | LARGE))) return evaluate_node(value) ? Outcome::DONE : Outcome::FAILED;
@@ -204,7 +204,9 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
         if (!is_apart(operands.nodes[i], in.get(), target, node.dtype.of(leaf))) return store_apart(leaf, target, value);
     operands.flat = operands.flat && target.is_contiguous();
     finish_key(value, target, itemsize_of(leaf), operands);
-    return launch_into(value, in.get(), target, operands);
+    const bool is_eager = as_long(node.flags.of(value)) & EAGER;  // the host may write to what it reads after the statement
+    const Outcome done = launch_into(value, in.get(), target, operands);
+    return done == Outcome::DONE && is_eager && !finish(on) ? Outcome::FAILED : done;
 }
 
 }  // namespace clarray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import clarray
 from clarray._api.functions import ufuncs_by_name
 from clarray._engine.expr.node import EAGER
 from clarray._engine.runtime import current_device
+from clarray._engine.speedups import native
 
 from ..closeness import outcome
 from .test_every_function import (
@@ -91,3 +93,43 @@ def test_method(name: str) -> None:
 def test_ufunc(name: str) -> None:
     count = getattr(np, name).nin
     check(getattr(clarray, name), (N.reshape(2, 2),) * count, {})
+
+
+@pytest.mark.skipif(native is None, reason="without the core Python evaluates all")
+def test_statements_are_the_cores() -> None:
+    """Statements with many different numbers, and writes to other memory, need no Python once they are known."""
+    values = np.random.default_rng(0).random(1000)
+    x, y = clarray.asarray(values), clarray.array(values)
+
+    def statements(x: Any, y: Any) -> list[Any]:
+        found = [x * (0.01 * k + y) for k in range(20)]
+        found.append(x * 2)
+        found[-1] += x
+        found[-1][1:] *= x[1:]
+        return found
+
+    for _ in range(200):
+        with PythonCalls() as calls:
+            found = statements(x, y)
+        values *= 0.99
+    assert not calls.count
+    values /= 0.99
+    for one, other in zip(found, statements(values, clarray.asnumpy(y)), strict=True):
+        np.testing.assert_allclose(clarray.asnumpy(one), other, rtol=1e-12)
+
+
+class PythonCalls:
+    """Count calls of what evaluates and writes in Python."""
+
+    modules = ("clarray._engine.evaluate", "clarray._engine.writing")
+
+    def __enter__(self) -> PythonCalls:
+        self.count = 0
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _note(self, frame: Any, event: str, _: Any) -> None:
+        self.count += event == "call" and frame.f_globals.get("__name__") in self.modules
