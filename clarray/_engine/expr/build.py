@@ -15,7 +15,7 @@ from weakref import ref
 
 import numpy as np
 
-from clarray._engine.expr.graph import is_same_value, users_of
+from clarray._engine.expr.graph import is_same_value, live_readers, users_of
 from clarray._engine.expr.growth import note_growth
 from clarray._engine.expr.memory_views import note_view
 from clarray._engine.expr.node import (
@@ -207,6 +207,15 @@ def _refresh_users(readers: list) -> None:
 
     A loop may have grown thousands of operations above them, whose metadata say nothing of their operands.
     """
+    try:
+        _refresh_changing_users(readers)
+    except BaseException:  # what the interrupted walk has refreshed would not change again
+        for node in reversed(live_readers(readers)):
+            refresh_metadata(node)
+        raise
+
+
+def _refresh_changing_users(readers: list) -> None:
     direct: set[int] = set()
     # again: another thread may build a node from the changed one meanwhile
     while waiting := deque(user for user in users_of(readers) if id(user) not in direct):

@@ -191,8 +191,8 @@ std::vector<Ref> live_readers(PyObject* readers) {
     return order;
 }
 
-// As `_refresh_users` in clarray._engine.expr.build.
-bool refresh_users(PyObject* readers) {
+// As `_refresh_changing_users` in clarray._engine.expr.build.
+bool refresh_changing_users(PyObject* readers) {
     NodeSet direct;
     std::deque<Ref> waiting;
     const auto add = [&](PyObject* list, bool are_direct) {
@@ -215,6 +215,17 @@ bool refresh_users(PyObject* readers) {
         }
     }
     return true;
+}
+
+// As `_refresh_users` there: what an interrupted walk has refreshed would not change again.
+bool refresh_users(PyObject* readers) {
+    if (refresh_changing_users(readers)) return true;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (const Ref& each : live_readers(readers))
+        if (!refresh_metadata(each.get())) PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return false;
 }
 
 bool notify_users(PyObject* readers, PyObject* in) {

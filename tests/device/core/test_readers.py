@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,3 +98,29 @@ def test_what_is_kept_is_not_looked_through_by_each_statement(kept: int, monkeyp
     x[...] = 2
     assert [float(p[0]) for p in pending] == list(range(kept))
     assert all(float(v[0]) == 2 for v in views)
+
+
+@pytest.mark.parametrize("calls", range(5))
+def test_an_interrupt_leaves_no_reader_as_it_was(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    """Metadata are refreshed as far as they change, and those that an interrupted walk has refreshed do not again."""
+    monkeypatch.setattr(build, "notify_users", lambda readers, memory: None)
+    x = clarray.array([1.0, 2.0])
+    first = x * 2
+    users = [first + 1]
+    for _ in range(6):
+        users.append(users[-1] * 3)
+    readers = first._node.readers
+    memory = x._node.memory
+    build._become_memory(first._node, readers, memory, 0, (1,), True)
+    refresh, left = build.refresh_metadata, [calls]
+
+    def interrupted(node: Any) -> None:
+        left[0] -= 1
+        if left[0] == -1:
+            raise KeyboardInterrupt
+        refresh(node)
+
+    monkeypatch.setattr(build, "refresh_metadata", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build._refresh_users(readers)
+    assert all(user._node.inputs[0] is first._node for user in users)
