@@ -59,21 +59,22 @@ def postorder(roots: Iterable[Node], operands: Callable[[Node], Iterable[Node]])
         Returns the operands of a node that the walk goes through.
     """
     order: list[Node] = []
-    done: set[Node] = set()
+    seen: set[Node] = set()
     for root in roots:
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in done:
-                stack.pop()
-                continue
-            waiting = [operand for operand in operands(node) if operand not in done]
-            if waiting:
-                stack.extend(reversed(waiting))
-                continue
-            stack.pop()
-            done.add(node)
-            order.append(node)
+        if root in seen:
+            continue
+        seen.add(root)
+        walk = [(root, iter(operands(root)))]
+        while walk:
+            node, rest = walk[-1]
+            for operand in rest:
+                if operand not in seen:
+                    seen.add(operand)
+                    walk.append((operand, iter(operands(operand))))
+                    break
+            else:
+                walk.pop()
+                order.append(node)
     return order
 
 
@@ -114,38 +115,33 @@ def graph_of(*roots: Node) -> Graph:
 def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
     """Add what is below a root to a graph. Deep graphs need no recursion."""
     inputs, pending, key, constants = graph
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        if node in numbers:
-            stack.pop()
-            continue
-        op, args = node.op, node.args  # read once: a re-entrant call may evaluate the node
-        if not args:
-            stack.pop()
-            if op is CONST and constants is not None and not isinstance(node, HostScalar):
-                number = constants.setdefault(constant_key(node), len(key))
-                numbers[node] = number
-                if number < len(key):
-                    continue
-            numbers[node] = len(key)
-            inputs.append(node)
-            key.append(node.sig)
-            continue
-        waiting = [arg for arg in args if arg not in numbers]
-        if waiting:
-            stack.extend(reversed(waiting))
-            continue
-        stack.pop()
-        operands = tuple([numbers[arg] for arg in args])
-        numbers[node] = len(key)
-        pending.append(node)
-        if op is COMPRESS:
-            key.append((_COMPRESS, operands))
-        elif hasattr(op, "axes"):
-            key.append((_PASS, op.code, operands))
+    walk = [(root, root.op, root.args, iter(root.args))]  # read once: a re-entrant call may evaluate a node
+    while walk:
+        node, op, args, rest = walk[-1]
+        for arg in rest:
+            if arg not in numbers:
+                walk.append((arg, arg.op, arg.args, iter(arg.args)))
+                break
         else:
-            key.append((op.code, operands))
+            walk.pop()
+            if args:
+                operands = tuple([numbers[arg] for arg in args])
+                kind = (_COMPRESS,) if op is COMPRESS else (_PASS, op.code) if hasattr(op, "axes") else (op.code,)
+                numbers[node] = len(key)
+                pending.append(node)
+                key.append((*kind, operands))
+                continue
+            numbers[node] = _number_of_equal(node, op, len(key), constants)
+            if numbers[node] == len(key):
+                inputs.append(node)
+                key.append(node.sig)
+
+
+def _number_of_equal(node: Node, op: Any, following: int, constants: dict[Any, int] | None) -> int:
+    """Return the number of an equal constant of a large graph, or else the number that follows."""
+    if op is not CONST or constants is None or isinstance(node, HostScalar):
+        return following
+    return constants.setdefault(constant_key(node), following)
 
 
 def constant_key(node: Node) -> tuple[Any, ...]:
