@@ -419,16 +419,15 @@ bool is_in_vain(const Region& region) {
     return ++layouts_of[region.structure] > MOST_LAYOUTS;
 }
 
-// Count an evaluation; whether it is to be captured. One layout of many comes to be worth a plan late if its values are
-// small, as in a loop over rows of a triangle, and never if the plan has little to join.
+// Count an evaluation; whether it is to be captured. One layout of many comes to be worth a plan later if its values are
+// small, as in a loop over ever shorter rows.
 bool count_region(PyObject* root, Region& region) {
-    constexpr size_t FEW = 16;  // operations
-    constexpr long long LITTLE = 1 << 16, OFTEN = 8;  // bytes, evaluations
+    constexpr long long LITTLE = 1 << 16, OFTEN = 4;  // bytes, evaluations
     Entry* entry = new_entry(region.call.device, region.call.key);
     if (entry && entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
     if (!count_call(entry, region.call)) return false;
     const bool is_small = as_wide(node.size.of(root)) * itemsize_of(root) <= LITTLE;
-    return !entry || !is_small || !has_many_layouts(region) || (region.order.size() > FEW && entry->seen >= OFTEN);
+    return !entry || !is_small || !has_many_layouts(region) || entry->seen >= OFTEN;
 }
 
 }  // namespace
