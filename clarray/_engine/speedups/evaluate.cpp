@@ -21,15 +21,6 @@ Ref contiguous_strides(PyObject* shape) {
     return strides;
 }
 
-// Let what was grown from a node read the memory that it has become; once more where that is interrupted, since it
-// would go on reading what the node was made of, which may change.
-bool pass_memory_on(PyObject* readers, PyObject* in) {
-    if (notify_users(readers, in)) return true;
-    const Interrupted interrupted;
-    if (!notify_users(readers, in)) PyErr_Clear();
-    return false;
-}
-
 }  // namespace
 
 // As `Node.become_leaf`, and passing the memory on to what was grown from the node meanwhile.
@@ -58,7 +49,7 @@ bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous,
         node.inputs.set(of, empty_tuple);
         node.readers.set(of, memory.readers.of(in));
     }
-    return PyList_GET_SIZE(readers.get()) == 0 || pass_memory_on(readers.get(), in);
+    return PyList_GET_SIZE(readers.get()) == 0 || notify_users(readers.get(), in);
 }
 
 namespace {
@@ -152,9 +143,8 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
     if (node.inputs.of(root) != inputs.get() || !is_one_launch(root, ignored) || as_wide(node.size.of(root)) == 0) return Outcome::FALLBACK;
     if (reduces) return reduce(root, operands, run);
     finish_key(root, operands);
-    const bool is_eager = as_long(node.flags.of(root)) & EAGER;  // the host may write to what it reads after the call
-    const Outcome done = compute(root, operands);
-    return done == Outcome::DONE && is_eager && !finish(operands.device) ? Outcome::FAILED : done;
+    const long flags = as_long(node.flags.of(root));  // of the value, which is a leaf afterwards
+    return finish_if_eager(flags, operands.device, compute(root, operands));
 }
 
 // Whether a reduction may be computed with others that read the same memory; what is reduced at the call is not.

@@ -156,6 +156,10 @@ bool finish(PyObject* on) {
     }
 }
 
+Outcome finish_if_eager(long flags, PyObject* on, Outcome done) {
+    return done == Outcome::DONE && flags & EAGER && !finish(on) ? Outcome::FAILED : done;
+}
+
 Outcome fill_zero(PyObject* in, PyObject* on) {
     static PyObject* const name = PyUnicode_InternFromString("fill_zero");
     void* const start = PyLong_AsVoidPtr(block.start.of(memory.block.of(in)));

@@ -155,6 +155,8 @@ bool rests(PyObject* device);
 Outcome wait_for(PyObject* device);
 // The device's lock is held. Wait for either queue, until both are empty at the return; false after an error.
 bool finish(PyObject* device);
+// Wait after the launch of a value that reads memory of the host, which may write to it after the statement.
+Outcome finish_if_eager(long flags, PyObject* device, Outcome launched);
 // The device's lock is held. Wait for the device's own queue; FALLBACK where Python has to.
 Outcome finish_queue(PyObject* device);
 // The device's lock is held. Set every byte of a memory to zero; FAILED after an error. At once if the memory is the host's.

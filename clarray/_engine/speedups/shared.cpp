@@ -191,6 +191,8 @@ std::vector<Ref> live_readers(PyObject* readers) {
     return order;
 }
 
+namespace {
+
 // As `_refresh_changing_users` in clarray._engine.expr.build.
 bool refresh_changing_users(PyObject* readers) {
     NodeSet direct;
@@ -217,18 +219,9 @@ bool refresh_changing_users(PyObject* readers) {
     return true;
 }
 
-// As `_refresh_users` there: what an interrupted walk has refreshed would not change again.
-bool refresh_users(PyObject* readers) {
-    if (refresh_changing_users(readers)) return true;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    for (const Ref& each : live_readers(readers))
-        if (!refresh_metadata(each.get())) PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
-    return false;
-}
-
-bool notify_users(PyObject* readers, PyObject* in) {
+// Add the readers of a node to those of the memory that it has become, and refresh them. `again`, after an interrupt, refreshes
+// all: a walk would end at the nodes that the interrupted one has refreshed.
+bool pass_memory_on(PyObject* readers, PyObject* in, bool again) {
     const Held held(python.graph_lock);
     if (!held) return false;
     Ref theirs = Ref::share(memory.readers.of(in));
@@ -236,7 +229,18 @@ bool notify_users(PyObject* readers, PyObject* in) {
         PyObject* reader = PyList_GET_ITEM(readers, i);
         if (referent_of(reader) && PyList_Append(theirs.get(), reader)) return false;
     }
-    return refresh_users(readers);
+    if (!again) return refresh_changing_users(readers);
+    const std::vector<Ref> users = live_readers(readers);
+    return std::all_of(users.begin(), users.end(), [](const Ref& each) { return refresh_metadata(each.get()); });
+}
+
+}  // namespace
+
+bool notify_users(PyObject* readers, PyObject* in) {
+    if (pass_memory_on(readers, in, false)) return true;
+    const Interrupted interrupted;  // they would go on reading what the node was made of, which may change
+    if (!pass_memory_on(readers, in, true)) PyErr_Clear();
+    return false;
 }
 
 int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObject*)) {

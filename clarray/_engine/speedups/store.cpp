@@ -204,9 +204,8 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
         if (!is_apart(operands.nodes[i], in.get(), target, node.dtype.of(leaf))) return store_apart(leaf, target, value);
     operands.flat = operands.flat && target.is_contiguous();
     finish_key(value, target, itemsize_of(leaf), operands);
-    const bool is_eager = as_long(node.flags.of(value)) & EAGER;  // the host may write to what it reads after the statement
-    const Outcome done = launch_into(value, in.get(), target, operands);
-    return done == Outcome::DONE && is_eager && !finish(on) ? Outcome::FAILED : done;
+    const long flags = as_long(node.flags.of(value));
+    return finish_if_eager(flags, on, launch_into(value, in.get(), target, operands));
 }
 
 }  // namespace clarray
