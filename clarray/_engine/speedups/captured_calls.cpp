@@ -368,7 +368,7 @@ Outcome run_region(Region& region) {
 
 // Keep the program of a region, which depends on the values of its constants unless launches take all of them.
 void keep_region(const Region& region, std::shared_ptr<Program> made) {
-    Entry* entry = entry_of(region.call.device, region.call.key);
+    Entry* entry = new_entry(region.call.device, region.call.key);  // a process's first capture has none yet
     if (!entry) return;
     entry->has_values = entry->has_values || !takes_constants(*made, region.constants.size());
     if (entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
@@ -396,21 +396,18 @@ Outcome capture_region(Region& region, PyObject* function, const Ref& positional
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
 }
 
-// Whether a region of a structure has had so many layouts that planning the next one is in vain. Each program that runs
-// counts for one of them.
-constexpr int MOST_LAYOUTS = 8;
-std::unordered_map<size_t, int> layouts_of;
+constexpr int MOST_LAYOUTS = 8;  // of a structure: to plan the next one is in vain
+std::unordered_map<size_t, int> layouts_of;  // by structure: evaluations without a program
+
+int count_layouts(const Region& region) {
+    const auto entry = layouts_of.find(region.structure);
+    return entry == layouts_of.end() ? 0 : entry->second;
+}
 
 // Whether a region with pending views has had so many that programs for more of them are not worth their memory.
 bool has_many_views(const Region& region) {
     constexpr int MOST_VIEWED = 64;
-    const auto entry = region.has_views ? layouts_of.find(region.structure) : layouts_of.end();
-    return entry != layouts_of.end() && entry->second > MOST_VIEWED;
-}
-
-bool has_many_layouts(const Region& region) {
-    const auto entry = layouts_of.find(region.structure);
-    return entry != layouts_of.end() && entry->second > MOST_LAYOUTS;
+    return region.has_views && count_layouts(region) > MOST_VIEWED;
 }
 
 bool is_in_vain(const Region& region) {
@@ -419,20 +416,17 @@ bool is_in_vain(const Region& region) {
     return ++layouts_of[region.structure] > MOST_LAYOUTS;
 }
 
-// Count an evaluation; whether it is to be captured. One layout of many comes to be worth a plan later if its values are
-// small, as in a loop over ever shorter rows.
-bool count_region(PyObject* root, Region& region) {
+// Count an evaluation; whether it is to be captured. If a structure has many layouts with small values, as in a loop over
+// rows of a triangle, a plan for one of them pays off later.
+bool is_capture_due(PyObject* root, Region& region) {
     constexpr long long LITTLE = 1 << 16, OFTEN = 4;  // bytes, evaluations
+    if (is_running || region.call.has_other_facts()) return false;
     Entry* entry = new_entry(region.call.device, region.call.key);
     if (entry && entry->has_values) entry = new_entry(region.call.device, region.call.key + region.values);
     if (!count_call(entry, region.call)) return false;
     const bool is_small = as_wide(node.size.of(root)) * itemsize_of(root) <= LITTLE;
-    return !entry || !is_small || !has_many_layouts(region) || entry->seen >= OFTEN;
+    return !entry || !is_small || count_layouts(region) <= MOST_LAYOUTS || entry->seen >= OFTEN;
 }
-
-}  // namespace
-
-namespace {
 
 // Evaluate a region after what its pending views look at, so that these are views of memory.
 Outcome evaluate_by_memory(PyObject* root, Region& region) {
@@ -454,7 +448,7 @@ Outcome evaluate_captured(PyObject* root) {
     const Outcome done = run_region(region);
     if (done != Outcome::FALLBACK) return done;
     if (has_many_views(region)) return evaluate_by_memory(root, region);
-    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(root, region);
+    const bool is_due = is_capture_due(root, region);
     if (!is_due && is_in_vain(region)) return region.has_views ? evaluate_by_memory(root, region) : Outcome::FALLBACK;
     if (!is_due) {
         region.order.clear();  // Python counts who keeps what
@@ -469,7 +463,7 @@ Outcome store_captured(PyObject* target, PyObject* root) {
     if (!region.describe(root, target) || !can_launch(region.call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     const Outcome done = run_region(region);
     if (done != Outcome::FALLBACK) return done;
-    const bool is_due = !is_running && !region.call.has_other_facts() && count_region(root, region);
+    const bool is_due = is_capture_due(root, region);
     if (is_due) return capture_region(region, python.write, Ref::steal(PyTuple_Pack(2, target, root)));
     if (is_in_vain(region)) return Outcome::FALLBACK;
     region.order.clear();  // Python counts who keeps what
