@@ -14,7 +14,7 @@ from clarray._api.explanation import Box, Explanation
 from clarray._core.device_array import DeviceArray
 from clarray._engine.evaluate import device_of, fits_rows, kernel_cache_of, prepare_pass, region_passes, region_roots
 from clarray._engine.expr.build import NonConsumingRef, notify_users, selected
-from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.graph import graph_of, postorder
 from clarray._engine.expr.memory_views import is_view
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 from clarray._engine.expr.region import Pass, held_nodes, pending_below
@@ -104,13 +104,8 @@ def _dtype_and_shape(node: Node) -> str:
 
 def _tree_lines(root: Node) -> list[str]:
     """Return one line per node, with operands below their users. Nodes with several users have a number."""
-    uses: Counter[int] = Counter()
-    walk = [root]
-    while walk:
-        node = walk.pop()
-        uses[id(node)] += 1
-        if uses[id(node)] == 1:
-            walk += node.args
+    nodes = postorder([root], lambda node: node.args)
+    uses = Counter(id(arg) for node in nodes for arg in node.args)
     names: dict[int, str] = {}
     lines: list[str] = []
     below = [(root, 1)]

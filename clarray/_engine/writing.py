@@ -57,11 +57,11 @@ def _overwrite(target: Node, value: Node) -> None:
     """Launch the computation of a value into a leaf, and of the subexpressions that cannot be fused."""
     memory = target.memory
     assert memory is not None
-    launches, made = prepare(kernel_cache_of(memory.device), value, target)
+    launches, computed = prepare(kernel_cache_of(memory.device), value, target)
     memory.forget()  # not before: computations up to here may have recorded bounds of the old values
     for launch in launches:
         launch.run()
-    become_leaves(made)
+    become_leaves(computed)
 
 
 def _overwrite_and_copy(target: Node, value: Node) -> None:
@@ -72,7 +72,7 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
     memory = target.memory
     assert memory is not None
     device = memory.device
-    launches, made = prepare(kernel_cache_of(device), value, target)
+    launches, computed = prepare(kernel_cache_of(device), value, target)
     memory.forget()
     begun_before = device.begun
     try:
@@ -85,7 +85,7 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
                 launch.run()
             replace_with_copy(value, target)
         raise
-    become_leaves(made)
+    become_leaves(computed)
 
 
 def _reads_overlap(value: Node, target: Node) -> bool:
@@ -204,12 +204,12 @@ def _other_readers(memory: Memory, value: Node | None) -> list[Node]:
 
 def _still_reading(memory: Memory) -> list[ref[Node]]:
     """Return references to the pending nodes with a memory among their inputs, outermost first."""
-    found: set[int] = set()
+    dependent: set[int] = set()
     nodes = live_readers(memory.readers)
     for node in reversed(nodes):
-        if any(arg.memory is memory or id(arg) in found for arg in node.args):
-            found.add(id(node))
-    return [ref(node) for node in nodes if id(node) in found]
+        if any(arg.memory is memory or id(arg) in dependent for arg in node.args):
+            dependent.add(id(node))
+    return [ref(node) for node in nodes if id(node) in dependent]
 
 
 def _add_parts(readers: list[ref[Node]], parts: set[int]) -> bool:

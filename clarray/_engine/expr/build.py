@@ -15,7 +15,7 @@ from weakref import ref
 
 import numpy as np
 
-from clarray._engine.expr.graph import is_same_value, live_readers, users_of
+from clarray._engine.expr.graph import is_same_value, live_readers
 from clarray._engine.expr.growth import note_growth
 from clarray._engine.expr.memory_views import note_view
 from clarray._engine.expr.node import (
@@ -32,6 +32,7 @@ from clarray._engine.expr.node import (
     graph_lock,
     intern_structure,
     pending_readers,
+    pending_users,
 )
 from clarray._engine.expr.view import View, broadcast_shapes
 from clarray._engine.ops.special import cast_loop
@@ -203,13 +204,13 @@ def notify_users(readers: list, memory: Any) -> None:
 
 
 def _refresh_users(readers: list) -> None:
-    """Refresh the metadata of what reads a node that has changed, and of what reads that, as far as they change.
+    """Refresh the metadata of the users of a node that has changed, and of their users while metadata change.
 
-    A loop may have grown thousands of operations above them, whose metadata say nothing of their operands.
+    The metadata of a large graph do not depend on its operands, so a long chain is not walked to its end.
     """
     try:
         _refresh_changing_users(readers)
-    except BaseException:  # what the interrupted walk has refreshed would not change again
+    except BaseException:  # a second walk would end at the nodes that the interrupted one has refreshed
         for node in reversed(live_readers(readers)):
             refresh_metadata(node)
         raise
@@ -218,14 +219,14 @@ def _refresh_users(readers: list) -> None:
 def _refresh_changing_users(readers: list) -> None:
     direct: set[int] = set()
     # again: another thread may build a node from the changed one meanwhile
-    while waiting := deque(user for user in users_of(readers) if id(user) not in direct):
+    while waiting := deque(user for user in pending_users(readers) if id(user) not in direct):
         direct.update(map(id, waiting))
         while waiting:
             node = waiting.popleft()
             before = node.sig, node.flags, node.inputs
             refresh_metadata(node)
             if before != (node.sig, node.flags, node.inputs):
-                waiting.extend(users_of(node.readers))
+                waiting.extend(pending_users(node.readers))
 
 
 def _complete(step: Callable[..., None], *args: Any) -> None:

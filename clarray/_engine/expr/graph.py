@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.expr.node import COMPRESS, CONST, LARGE, HostScalar, Node, intern_structure
+from clarray._engine.expr.node import COMPRESS, CONST, LARGE, HostScalar, Node, intern_structure, pending_users
 
 _COMPRESS, _PASS = -1, -2  # the first item of an operation's key, where an elementwise one has its code
 
@@ -20,7 +20,6 @@ __all__ = [
     "live_readers",
     "postorder",
     "signature_of",
-    "users_of",
 ]
 
 
@@ -85,15 +84,9 @@ def live_readers(readers: list, without: Set[int] = frozenset()) -> list[Node]:
     """
 
     def users(readers: list) -> list[Node]:
-        return [user for user in users_of(readers) if id(user) not in without]
+        return [user for user in pending_users(readers) if id(user) not in without]
 
     return postorder(users(readers), lambda node: users(node.readers))
-
-
-def users_of(readers: list) -> list[Node]:
-    """Return the pending nodes among readers."""
-    found = [reader() for reader in tuple(readers)]
-    return [node for node in found if node is not None and node.memory is None]
 
 
 def graph_of(*roots: Node) -> Graph:
@@ -131,13 +124,13 @@ def _walk(root: Node, numbers: dict[Node, int], graph: Graph) -> None:
                 pending.append(node)
                 key.append((*kind, operands))
                 continue
-            numbers[node] = _number_of_equal(node, op, len(key), constants)
+            numbers[node] = _input_number(node, op, len(key), constants)
             if numbers[node] == len(key):
                 inputs.append(node)
                 key.append(node.sig)
 
 
-def _number_of_equal(node: Node, op: Any, following: int, constants: dict[Any, int] | None) -> int:
+def _input_number(node: Node, op: Any, following: int, constants: dict[Any, int] | None) -> int:
     """Return the number of an equal constant of a large graph, or else the number that follows."""
     if op is not CONST or constants is None or isinstance(node, HostScalar):
         return following
@@ -167,8 +160,10 @@ def is_same_value(a: Node, b: Node) -> bool:
         return True
     if a.sig != b.sig or a.memory is not None or b.memory is not None or not a.args:
         return False
-    one, other = graph_of(a), graph_of(b)
-    return one.key == other.key and all(map(_is_same_input, one.inputs, other.inputs)) and a.shape == b.shape
+    first, second = graph_of(a), graph_of(b)
+    if first.key != second.key or a.shape != b.shape:
+        return False
+    return all(map(_is_same_input, first.inputs, second.inputs))
 
 
 def _is_same_input(a: Node, b: Node) -> bool:

@@ -210,6 +210,12 @@ def pending_readers(readers: list) -> list:
     return [reader for reader in readers if not is_spent(reader)]
 
 
+def pending_users(readers: list) -> list[Node]:
+    """Return the nodes of the readers that are pending."""
+    nodes = [reader() for reader in tuple(readers)]
+    return [node for node in nodes if node is not None and node.memory is None]
+
+
 class Blank(Node):
     """A node whose attributes are not set yet: operators set them in place, in half the time of a constructor call."""
 

@@ -75,14 +75,14 @@ def with_siblings(root: Node) -> Pass:
     if root.flags & MASKED or isinstance(root.op, Transform):
         return (root,)
     inside = set(order)
-    beside: list[Node] = []
+    siblings: list[Node] = []
     reductions = [node for node in order if isinstance(node.op, Reduction) and not _reads_selection(node)]
-    while reductions and len(beside) < MOST_SIBLINGS:
-        for user in _reductions_beside(reductions.pop(), inside):
-            beside.append(user)
+    while reductions and len(siblings) < MOST_SIBLINGS:
+        for user in _sibling_reductions(reductions.pop(), inside):
+            siblings.append(user)
             reductions.append(user)
             inside.update(pending_below(user))
-    roots = (root, *beside)
+    roots = (root, *siblings)
     if root.size > 1 and (is_pass(root) or len(order) < 2):
         return roots
     return (*roots, *_siblings_of_shape(root, pending_below(*roots))[:MOST_SIBLINGS])
@@ -106,21 +106,21 @@ def _siblings_of_shape(root: Node, order: list[Node]) -> list[Node]:
     return siblings
 
 
-def _reductions_beside(reduced: Node, inside: Set[Node]) -> list[Node]:
+def _sibling_reductions(reduced: Node, inside: Set[Node]) -> list[Node]:
     """Return pending reductions over the same axes that share an input of full size with one of a region."""
     value = reduced.args[0]
     shared = [node for node in inputs_of(reduced) if node.memory is not None and node.size == value.size]
     shared += [node for node in pending_below(*reduced.args) if isinstance(node.op, Loop) and node.size == value.size]
     readers = [reader for operand in shared for reader in operand.readers]
     users = live_readers(readers, set(map(id, inside)))
-    return [user for user in users if isinstance(user.op, Reduction) and _is_beside(user, reduced, inside)]
+    return [user for user in users if isinstance(user.op, Reduction) and _is_sibling_reduction(user, reduced, inside)]
 
 
 def _reads_selection(node: Node) -> bool:
     return any(arg.flags & MASKED for arg in node.args)
 
 
-def _is_beside(node: Node, reduced: Node, inside: Set[Node]) -> bool:
+def _is_sibling_reduction(node: Node, reduced: Node, inside: Set[Node]) -> bool:
     """Return whether a reduction may share the pass of another one: nothing else has to be computed for it before."""
     if _reads_selection(node):  # whose shape is not known yet
         return False
@@ -174,7 +174,7 @@ def plan_passes(
         reductions and then elementwise nodes that read them, or one node of another kind.
     """
     order = pending_below(*roots)
-    if fused in held and fused not in roots and _is_stored_apart(fused):
+    if fused in held and fused not in roots and _needs_own_pass(fused):
         fused = None
     planner = _Planner(order, roots, fused, most_weight, {} if reasons is None else reasons)
     if fits_rows is not None and fused is None:
@@ -185,7 +185,7 @@ def plan_passes(
     return planner.passes(held, store_roots)
 
 
-def _is_stored_apart(node: Node | None) -> bool:
+def _needs_own_pass(node: Node | None) -> bool:
     """Return whether a pass that something keeps alive is stored: its value is small, or others have read it."""
     if node is None:
         return False

@@ -216,8 +216,8 @@ bool Region::is_sibling(PyObject* user, PyObject* root) const {
     return visit(user, enter, leave) && (size_of(root) == 1 || shared >= MANY_SHARED || 2 * shared >= all);
 }
 
-// As in `_is_beside`.
-bool Region::is_beside(PyObject* user, PyObject* reduced) const {
+// As in `_is_sibling_reduction`.
+bool Region::is_sibling_reduction(PyObject* user, PyObject* reduced) const {
     if (Py_TYPE(node.op.of(user)) != reduction_type) return false;
     PyObject *args = node.args.of(user), *value = PyTuple_GET_ITEM(args, 0);
     PyObject *axes = reduction.axes.of(node.op.of(user)), *others = reduction.axes.of(node.op.of(reduced));
@@ -234,8 +234,8 @@ bool Region::is_beside(PyObject* user, PyObject* reduced) const {
     return visit(user, enter, leave);
 }
 
-bool Region::is_beside_any(PyObject* user, const std::vector<PyObject*>& reductions) const {
-    return std::any_of(reductions.begin(), reductions.end(), [&](PyObject* reduced) { return is_beside(user, reduced); });
+bool Region::is_sibling_of_any(PyObject* user, const std::vector<PyObject*>& reductions) const {
+    return std::any_of(reductions.begin(), reductions.end(), [&](PyObject* reduced) { return is_sibling_reduction(user, reduced); });
 }
 
 // Add the reductions beside those of the region, and beside the added ones, as `with_siblings` does. The readers of each
@@ -264,7 +264,7 @@ bool Region::add_reductions() {
         while (!level.empty()) {
             const Ref each = std::move(level.back());
             level.pop_back();
-            if (added < MOST_SIBLINGS && is_beside_any(each.get(), reductions)) ++added, found.push_back(Ref::share(each.get()));
+            if (added < MOST_SIBLINGS && is_sibling_of_any(each.get(), reductions)) ++added, found.push_back(Ref::share(each.get()));
             else take_readers(each.get());
         }
         for (const Ref& each : found)

@@ -50,8 +50,8 @@ private:
     bool add_siblings(PyObject* root);
     bool is_sibling(PyObject* user, PyObject* root) const;
     bool add_reductions();
-    bool is_beside_any(PyObject* user, const std::vector<PyObject*>& reductions) const;
-    bool is_beside(PyObject* user, PyObject* reduced) const;
+    bool is_sibling_of_any(PyObject* user, const std::vector<PyObject*>& reductions) const;
+    bool is_sibling_reduction(PyObject* user, PyObject* reduced) const;
     void add_held();
     template <typename Number>
     void append(Number number);
