@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine import evaluate
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.host_tier import setting
 from clarray._engine.runtime import current_device
@@ -196,3 +197,12 @@ def policy(request: pytest.FixtureRequest) -> Iterator[str]:
     """The device's own policies, and two with which tiny arrays reach every pass and boundary."""
     with policy_in_force(request.param):
         yield request.param
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list with the arguments of each plan of a region that Python makes from now on."""
+    calls: list[Any] = []
+    plan = evaluate.plan_passes
+    monkeypatch.setattr(evaluate, "plan_passes", lambda *args, **options: calls.append(args) or plan(*args, **options))
+    return calls

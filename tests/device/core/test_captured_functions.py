@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
-from inspect import unwrap
 from operator import attrgetter
 from typing import Any
 
@@ -19,6 +17,7 @@ from clarray._engine.runtime import current_device
 from clarray._engine.speedups import _kinds, native
 
 from ..conftest import policy_changed, policy_in_force
+from ..python_calls import PythonCalls
 
 pytestmark = [
     pytest.mark.usefixtures("quick_builds"),
@@ -289,24 +288,6 @@ def check(ours: Any, theirs: Any) -> None:
         np.testing.assert_allclose(host, theirs, rtol=2e-4, atol=2e-5)
 
 
-class PythonCalls:
-    """Count the calls of the Python function of a captured function. A call without one runs a program."""
-
-    def __init__(self, name: str) -> None:
-        self.code = unwrap(without_host_fallback(attrgetter(name)(clarray))).__code__
-        self.count = 0
-
-    def __enter__(self) -> PythonCalls:
-        sys.setprofile(self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
-
-    def _note(self, frame: Any, event: str, _: Any) -> None:
-        self.count += event == "call" and frame.f_code is self.code
-
-
 @pytest.mark.parametrize("form", ["memory", "pending", "expressions", "view"])
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_programs_give_numpys_results(name: str, form: str) -> None:
@@ -319,7 +300,7 @@ def test_programs_give_numpys_results(name: str, form: str) -> None:
         if form == "expressions" and call % 2:
             values |= {name: np.asfortranarray(values[name]) for name in "AB"}
         names = uploaded(values, form, call)
-        with PythonCalls(name) as python_calls:
+        with PythonCalls.of_function(name) as python_calls:
             ours = outcome(code, names)
         programs += not python_calls.count
         theirs = outcome(code, values | {"xp": np})
@@ -441,7 +422,7 @@ def test_selections_that_look_back_have_programs(ticket: bool) -> None:
     with policy_in_force("tiny-fenced"), policy_changed("compact", ticket=ticket):
         for limit in (1000,) * CALLS + (2000, 1000, 1001):
             mask = clarray.array(host > limit)
-            with PythonCalls("nonzero") as python_calls:
+            with PythonCalls.of_function("nonzero") as python_calls:
                 (positions,) = clarray.nonzero(mask)
             programs += not python_calls.count
             check(positions, np.flatnonzero(host > limit))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from clarray._engine.runtime import current_device
 from clarray._engine.speedups import native
 
 from ..closeness import outcome
+from ..python_calls import PythonCalls
 from .test_every_function import (
     FUNCTIONS,
     KEYWORDS,
@@ -96,7 +96,7 @@ def test_ufunc(name: str) -> None:
 
 
 @pytest.mark.skipif(native is None, reason="without the core Python evaluates all")
-def test_statements_are_the_cores() -> None:
+def test_the_core_runs_statements() -> None:
     """Statements with many different numbers, and writes to other memory, need no Python once they are known."""
     values = np.random.default_rng(0).random(1000)
     x, y = clarray.asarray(values), clarray.array(values)
@@ -109,27 +109,10 @@ def test_statements_are_the_cores() -> None:
         return found
 
     for _ in range(200):
-        with PythonCalls() as calls:
+        with PythonCalls.of_modules("clarray._engine.evaluate", "clarray._engine.writing") as calls:
             found = statements(x, y)
         values *= 0.99
     assert not calls.count
     values /= 0.99
     for one, other in zip(found, statements(values, clarray.asnumpy(y)), strict=True):
         np.testing.assert_allclose(clarray.asnumpy(one), other, rtol=1e-12)
-
-
-class PythonCalls:
-    """Count calls of what evaluates and writes in Python."""
-
-    modules = ("clarray._engine.evaluate", "clarray._engine.writing")
-
-    def __enter__(self) -> PythonCalls:
-        self.count = 0
-        sys.setprofile(self._note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
-
-    def _note(self, frame: Any, event: str, _: Any) -> None:
-        self.count += event == "call" and frame.f_globals.get("__name__") in self.modules
