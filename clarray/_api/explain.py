@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._engine.evaluate import device_of, fits_rows, kernel_cache_of, prepare_pass, region_passes, region_roots
 from clarray._engine.expr.build import NonConsumingRef, notify_users, selected
 from clarray._engine.expr.graph import graph_of, postorder
-from clarray._engine.expr.memory_views import is_view
+from clarray._engine.expr.memory_views import viewed_value
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 from clarray._engine.expr.region import Pass, held_nodes, pending_below
 from clarray._engine.fused.reduce.products import is_product
@@ -57,7 +57,7 @@ def explain(array: DeviceArray) -> Explanation:
             return Explanation("\n".join([*lines, "", reason]), _boxes(node, set()), [], {}, [])
         cache = kernel_cache_of(device)
         dry_run = _DryRun(cache)
-        passes = dry_run.run(node.args[0] if is_view(node) else node)
+        passes = dry_run.run(viewed_value(node))
         boxes = _boxes(node, dry_run.written())
     launches = [launch for _, group in passes for launch in group]
     descriptions = [_describe_launch(launch) for launch in launches]

@@ -133,6 +133,7 @@ class NativeInterface(NamedTuple):
     # Limits
     alignment: int = layout.ALIGNMENT
     weight_of_all: int = weights.WEIGHT_OF_ALL
+    least_of_memory: int = weights.LEAST_OF_MEMORY
     view_weight: int = weights.VIEW_WEIGHT
     most_views: int = weights.MOST_VIEWS
     view_reads: int = weights.VIEW_READS

@@ -73,6 +73,13 @@ def pending_views(source: Node) -> list[Node]:
     return [node for node in readers if node is not None and is_view(node)]
 
 
+def viewed_value(node: Node) -> Node:
+    """Return what a pending view, or a view of that, looks at; of any other node the node."""
+    while is_view(node):
+        node = node.args[0]
+    return node
+
+
 def has_views(node: Node) -> bool:
     """Return whether pending views of a pending value are alive: a later value of its array is theirs, too."""
     return bool(pending_views(node))

@@ -11,16 +11,16 @@ holds may be written through, so it always is a view of memory: its operand is c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 import numpy as np
 
 from clarray._engine.expr.build import reduction, replace_with_copy, replace_with_operation, view_memory
 from clarray._engine.expr.indexing import index
-from clarray._engine.expr.memory_views import is_view, pending_views
-from clarray._engine.expr.node import EAGER, LARGE, MASKED, REDUCES, Node, Shape
-from clarray._engine.expr.slicing import slice_expression
+from clarray._engine.expr.memory_views import is_view, pending_views, viewed_value
+from clarray._engine.expr.node import EAGER, MASKED, Node, Shape
+from clarray._engine.expr.slicing import composed, slice_expression
 from clarray._engine.expr.view import View, contiguous, memory_order, strides_descend, transpose
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
@@ -55,7 +55,7 @@ def transposed(source: Node, axes: Sequence[int]) -> Node | None:
 
 
 def _pending_view(source: Node, op: Transform, shape: Shape, size: int) -> Node | None:
-    if source.flags & (EAGER | LARGE | MASKED | REDUCES):
+    if source.flags & (EAGER | MASKED):
         return None
     if not shape or not _is_cheap(source, size):
         return None
@@ -95,31 +95,44 @@ def _cannot_launch(*_: Any) -> Any:
 
 def _is_cheap(source: Node, size: int) -> bool:
     """Return whether one more view of a pending value, of this size, is sooner computed than read from memory."""
+    source = viewed_value(source)
+    if source.memory is not None or not source.args:
+        return False
     weight = 0
     memories: set[int] = set()
     waiting = [source]
     while waiting:  # a node that is read twice counts twice
         node = waiting.pop()
+        # the layout of a view follows from that of the value, and the value has C order
         if node.memory is not None:
             if 2 * node.size > source.size:
                 memories.add(id(node.memory))
-            # the layout of a view follows from that of the value, and the value has C order
             if len(node.strides) > 1 and not strides_descend(node.strides):
                 return False
+        elif is_view(node) and node.op.key is not None:
+            waiting.extend(node.args)
         elif node.args:
             weight += 1
             if weight > VIEW_WEIGHT or type(node.op) is not Loop or node.op.weight > 1:
                 return False
             waiting.extend(node.args)
-    views = pending_views(source)
+    views = _views_below(source)
     total = size + sum([view.size for view in views])
     # none are read by a value of constants and positions alone, whose slices do not follow from those of its operands
     is_small = len(views) < MOST_VIEWS and weight * total <= VIEW_WEIGHT * source.size
     return is_small and 0 < len(memories) <= VIEW_READS
 
 
+def _views_below(source: Node) -> list[Node]:
+    """Return the pending views of a pending value, and the views of these."""
+    views = pending_views(source)
+    for view in views:  # which grows meanwhile
+        views.extend(pending_views(view))
+    return views
+
+
 def resolve(views: Sequence[Node], held: Set[Node], compute: Callable[[Node], Any]) -> None:
-    """Turn the pending views of a region into views of memory, or into the operations of their operands.
+    """Turn the pending views of a region into views of memory, or into the operations of what they look at.
 
     Parameters
     ----------
@@ -128,18 +141,29 @@ def resolve(views: Sequence[Node], held: Set[Node], compute: Callable[[Node], An
     compute : callable
         Evaluates a node.
     """
-    computed: dict[tuple[Node, Any], Node] = {}
+    computed: dict[tuple[Node, tuple[Any, ...]], Node] = {}
+    kept = {each for node in views if node in held for each in _chain(node)}
     for node in views:
-        source, op = node.args[0], node.op
-        if source.memory is None and node in held:
-            compute(source)
         if not is_view(node):  # another thread, or a signal handler, has evaluated it
             continue
-        if source.memory is not None:
-            view_memory(node)
+        chain = _chain(node)
+        source = chain[-1].args[0]
+        if source.memory is not None or node in kept:
+            compute(node.args[0])
+            if is_view(node):
+                view_memory(node)
             continue
-        first = computed.setdefault((source, op.code), node)
+        first = computed.setdefault((source, tuple([view.op.code for view in chain])), node)
         if first is node:
-            replace_with_operation(node, slice_expression(source, op.take_view, compute))
+            take_view = reduce(composed, [view.op.take_view for view in chain])
+            replace_with_operation(node, slice_expression(source, take_view, compute))
         else:
             replace_with_copy(node, first)
+
+
+def _chain(view: Node) -> list[Node]:
+    """Return a pending view, the one that it looks at, and so on."""
+    chain = [view]
+    while is_view(chain[-1].args[0]):
+        chain.append(chain[-1].args[0])
+    return chain

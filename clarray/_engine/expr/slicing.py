@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from clarray._engine.expr.build import broadcast, nary
-from clarray._engine.expr.graph import graph_of
+from clarray._engine.expr.graph import postorder
+from clarray._engine.expr.memory_views import is_view
 from clarray._engine.expr.node import CONST, INDEX, MASKED, REDUCES, Node, index, view_leaf
 from clarray._engine.expr.view import Shape, View, broadcast_to, contiguous
 
@@ -37,11 +38,25 @@ def slice_expression(root: Node, take_view: ViewFunction, compute: Callable[[Nod
     """
     for node in _topmost_passes(root):
         compute(node)
+    return _slice(root, take_view)
+
+
+def composed(outer: ViewFunction, inner: ViewFunction) -> ViewFunction:
+    """Return the function that takes a view of a view."""
+    return lambda view: outer(inner(view))
+
+
+def _slice(root: Node, take_view: ViewFunction) -> Node:
     slicer = _Slicer(root.shape, take_view)
-    for node in graph_of(root).pending:  # operands first: a deep graph needs no recursion
+    for node in postorder([root], _operands):  # a deep graph needs no recursion
         slicer.slice(node)
     node = slicer.slice(root)
     return node if node.shape == slicer.shape else broadcast(root.op, node.args[0], slicer.shape)
+
+
+def _operands(node: Node) -> tuple[Node, ...]:
+    """Return what is sliced as a node is: not what a pending view looks at, which has another shape."""
+    return () if is_view(node) else node.args
 
 
 def _topmost_passes(root: Node) -> list[Node]:
@@ -54,7 +69,7 @@ def _topmost_passes(root: Node) -> list[Node]:
         if node in visited or node.memory is not None or not node.flags & (REDUCES | MASKED):
             continue
         visited.add(node)
-        if node.flags & MASKED or hasattr(node.op, "axes"):
+        if node.flags & MASKED or (hasattr(node.op, "axes") and not is_view(node)):
             passes.append(node)
         else:
             stack.extend(reversed(node.args))
@@ -85,7 +100,12 @@ class _Slicer:
         if node.op is INDEX:
             shape, strides, offset = self._view(node)
             return index(shape, strides, node.dtype, offset)
+        if is_view(node):  # a slice of what it looks at
+            return _slice(node.args[0], composed(self._of_full_shape, node.op.take_view))
         return nary(node.op, tuple([self.slice(arg) for arg in node.args]))
 
     def _view(self, node: Node) -> View:
-        return self._take_view(broadcast_to(View(node.shape, node.strides, node.offset), self._full_shape))
+        return self._of_full_shape(View(node.shape, node.strides, node.offset))
+
+    def _of_full_shape(self, view: View) -> View:
+        return self._take_view(broadcast_to(view, self._full_shape))

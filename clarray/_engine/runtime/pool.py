@@ -51,7 +51,7 @@ from clarray._engine.runtime.memory import (
     tag_with_device,
 )
 from clarray._engine.runtime.memory_budget import find_budget, memory_limit
-from clarray._engine.weights import WEIGHT_OF_ALL
+from clarray._engine.weights import LEAST_OF_MEMORY, WEIGHT_OF_ALL
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -142,7 +142,7 @@ class Pool:
 
     def cost(self, nbytes: int) -> int:
         """Return the weight of keeping `nbytes` alive: `WEIGHT_OF_ALL` for the device's memory."""
-        return nbytes * WEIGHT_OF_ALL // self._global_bytes
+        return max(LEAST_OF_MEMORY, nbytes * WEIGHT_OF_ALL // self._global_bytes)
 
     def allocate(self, nbytes: int) -> Memory:
         """Allocate memory from a free block or a new one.

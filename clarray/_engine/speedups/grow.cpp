@@ -3,6 +3,7 @@
 #include "places.hpp"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -284,6 +285,19 @@ bool is_pending(PyObject* of) { return node.memory.of(of) == Py_None && PyTuple_
 // The weight of a memory; tests have others than the runtime's.
 long long weight_of(PyObject* in) { return Py_TYPE(in) == memory_type ? as_wide(memory.cost.of(in)) : 0; }
 
+// The same, but 0 for memory that was counted not long before: many statements of an expression read the same memory.
+long long weight_again(PyObject* in) {
+    struct Counted {
+        PyObject* in;
+        long long at;
+    };
+    static std::array<Counted, 64> last;
+    Counted& counted = last[reinterpret_cast<size_t>(in) / 64 % last.size()];
+    if (counted.in == in && grown - counted.at < weight_limit / 8) return 0;
+    counted = {in, grown};
+    return weight_of(in);
+}
+
 // The weight of a graph: its nodes, and each memory that they read once. The nodes are added to `order`.
 long long weigh(PyObject* root, std::vector<PyObject*>& order) {
     std::unordered_set<PyObject*> seen{root};
@@ -307,7 +321,7 @@ long long count_growth(PyObject* args) {
     long long since = grown, weight = 1;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
         PyObject *arg = PyTuple_GET_ITEM(args, i), *in = node.memory.of(arg);
-        if (in != Py_None) weight += weight_of(in);
+        if (in != Py_None) weight += weight_again(in);
         else if (PyTuple_GET_SIZE(node.args.of(arg))) since = std::min(since, as_wide(node.since.of(arg)));
     }
     grown += weight;

@@ -246,7 +246,7 @@ bool find_blocks(Pool& pool, long long nbytes) {
         pool.last = 0;
         pool.bin = size ? Ref::share(PyDict_GetItemWithError(pool.bins.get(), size.get())) : Ref();
         pool.asked = Ref::steal(PyLong_FromLongLong(nbytes));
-        pool.cost = Ref::steal(PyLong_FromLongLong(nbytes * python.weight_of_all / pool.global_bytes));
+        pool.cost = Ref::steal(PyLong_FromLongLong(std::max(python.least_of_memory, nbytes * python.weight_of_all / pool.global_bytes)));
         if (!pool.bin || !pool.asked || !pool.cost) return false;
         pool.last = nbytes;
     }

@@ -71,21 +71,25 @@ const ViewOperation* operation_of(PyObject* value, PyObject* key) {
     return &operations.emplace(std::move(words), std::move(of)).first->second;
 }
 
-// The number of elements in the pending views of a value, and how many such views there are.
+// The number of elements in the pending views of a value, and of their views, and how many such views there are.
 long long size_of_views(PyObject* of, long long& count) {
     long long size = 0;
     PyObject* readers = node.readers.of(of);
     for (Py_ssize_t i = 0; PyList_CheckExact(readers) && i < PyList_GET_SIZE(readers); ++i) {
         const Ref reader = referent_of(PyList_GET_ITEM(readers, i));
         if (!reader || !is_pending_view(reader.get())) continue;
-        size += as_wide(node.size.of(reader.get()));
+        size += as_wide(node.size.of(reader.get())) + size_of_views(reader.get(), count);
         ++count;
     }
     return size;
 }
 
+bool is_index_view(PyObject* of) { return is_pending_view(of) && transform.key.of(node.op.of(of)) != Py_None; }
+
 // As `_is_cheap` in clarray._engine.expr.pending_views.
 bool is_cheap(PyObject* source, long long size) {
+    while (is_pending_view(source)) source = PyTuple_GET_ITEM(node.args.of(source), 0);
+    if (node.memory.of(source) != Py_None || !PyTuple_GET_SIZE(node.args.of(source))) return false;
     std::vector<PyObject*> waiting{source}, memories;
     const long long whole = as_wide(node.size.of(source));
     long long weight = 0, views = 0;
@@ -98,7 +102,10 @@ bool is_cheap(PyObject* source, long long size) {
             if (is_new && 2 * as_wide(node.size.of(of)) > whole) memories.push_back(in);
             if (!steps_in_c_order(of)) return false;
         } else if (PyTuple_GET_SIZE(args)) {
-            if (++weight > python.view_weight || Py_TYPE(node.op.of(of)) != loop_type || as_long(loop.weight.of(node.op.of(of))) > 1) return false;
+            const bool is_view = is_index_view(of);
+            weight += !is_view;
+            if (weight > python.view_weight) return false;
+            if (!is_view && (Py_TYPE(node.op.of(of)) != loop_type || as_long(loop.weight.of(node.op.of(of))) > 1)) return false;
             for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) waiting.push_back(PyTuple_GET_ITEM(args, i));
         }
     }
@@ -145,10 +152,11 @@ Outcome evaluate_view(PyObject* of) {
 }
 
 Outcome view_pending(PyObject* of, PyObject* key, Ref& result) {
-    constexpr long OTHERS = EAGER | LARGE | MASKED | REDUCES;
+    constexpr long OTHERS = EAGER | MASKED;
     if (Py_TYPE(of) != array_type || !has_node(of)) return Outcome::FALLBACK;
     Ref value = Ref::share(array.node.of(of));
-    if (node.memory.of(value.get()) != Py_None || Py_TYPE(node.op.of(value.get())) != loop_type) return Outcome::FALLBACK;
+    if (node.memory.of(value.get()) != Py_None) return Outcome::FALLBACK;
+    if (Py_TYPE(node.op.of(value.get())) != loop_type && !is_pending_view(value.get())) return Outcome::FALLBACK;
     if (as_long(node.flags.of(value.get())) & OTHERS || !PyTuple_GET_SIZE(node.shape.of(value.get()))) return Outcome::FALLBACK;
     if (profiling_state && recorder.capture.of(profiling_state) != Py_None) return Outcome::FALLBACK;
     const ViewOperation* const known = operation_of(value.get(), key);

@@ -22,7 +22,7 @@
     X(float64_type) X(no_value)
 
 #define CLARRAY_NUMBERS(X) \
-    X(alignment) X(weight_of_all) X(view_weight) X(most_views) X(view_reads) X(tree_limit) X(int_limit) X(prune_at) X(smallest_block) X(fine_blocks) X(checked_bytes) X(most_queued) X(most_gathered)
+    X(alignment) X(weight_of_all) X(least_of_memory) X(view_weight) X(most_views) X(view_reads) X(tree_limit) X(int_limit) X(prune_at) X(smallest_block) X(fine_blocks) X(checked_bytes) X(most_queued) X(most_gathered)
 
 namespace clarray {
 

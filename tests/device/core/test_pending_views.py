@@ -35,6 +35,12 @@ ONE_PASS: dict[str, tuple[tuple[int, ...], Callable[[Any, Any], Any]]] = {
     "channels": ((20, 30, 3), lambda x, y: (lambda p: 0.3 * p[..., 0] + 0.6 * p[..., 1] + 0.1 * p[..., 2])(x / 255)),
     "mask": ((200,), lambda x, y: (lambda t, m: np.where(m[1:], t[1:], t[:-1]))(x - y, x > y)),
     "cast": ((200,), lambda x, y: (x * 100).astype(np.int32)[::2] + 1),
+    "of a view": ((30, 40), lambda x, y: (lambda t: t[:, 2:] - t[:, :-2])((x * y)[1:-1])),
+    "of a transposed view": ((30, 40), lambda x, y: (lambda t: t[:, 2:] * t[:, :-2])((x * y).T[1:])),
+    "transposed view of a view": ((30, 40), lambda x, y: (x * y)[1:].T * 2),
+    "of a value of views": ((1000,), lambda x, y: (lambda d: d[1:] - d[:-1])((lambda t: t[1:] - t[:-1])(x * 2))),
+    "of a value of views of a view": ((9, 8), lambda x, y: (lambda d: d[1:] * d[:1])((x * y)[1:][:, ::-1] - y[:-1])),
+    "of all numbers by one": ((9, 8), lambda x, y: (x + y)[2][None, :, None][:, ::3, 0] - 1),
     "reduced": ((64, 32), lambda x, y: ((x * y)[1:] - 1).sum()),
 }
 
@@ -96,14 +102,15 @@ WRITES: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("view", [lambda t: t[1:], lambda t: t[::-1][:-1], lambda t: t[None][..., 1:].T[:, 0]])
 @pytest.mark.parametrize("is_read", [False, True])
 @pytest.mark.parametrize("name", WRITES)
-def test_writes_are_seen(name: str, is_read: bool) -> None:
+def test_writes_are_seen(name: str, is_read: bool, view: Callable[[Any], Any]) -> None:
     x, y = operands(100)
     outcomes = []
     for module, a, b in ((clarray, x, y), (np, np.asarray(x), np.asarray(y))):
         t = a * b
-        v = t[1:]
+        v = view(t)
         before = v * 2 + t[:-1] if is_read else 0
         WRITES[name](module, t, v)
         after = v + 1
@@ -111,6 +118,23 @@ def test_writes_are_seen(name: str, is_read: bool) -> None:
         outcomes.append([np.asarray(each) for each in (before, after, t, v)])
     for found, expected in zip(*outcomes, strict=True):
         assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("first", range(3))
+def test_named_views_of_views_look_at_one_memory(first: int) -> None:
+    x, y = operands(20, 30)
+    t = x * y
+    u = t[1:]
+    v = u.T[:, ::-1]
+    total = v[1:] - u.T[:-1]
+    named = [t, u, v]
+    named[first].evaluate()
+    expected = np.asarray(x) * np.asarray(y)
+    below = expected[1:]
+    assert np.array_equal(np.asarray(total), below.T[1:, ::-1] - below.T[:-1])
+    v[3, 0] = 7
+    assert float(t[-1, 3]) == float(u[-1, 3]) == 7
+    assert v.base is t
 
 
 def test_a_write_to_an_operand_comes_after() -> None:
@@ -177,6 +201,7 @@ def test_the_explanation() -> None:
     assert "pass 1 of 1: 4 operations" in of_parts
     assert "pass 2 of 2: 2 operations" in of_name  # v may be written through
     assert "pass 1 of 1: 1 operation," in str(v.explain())
+    assert "pass 1 of 1: 1 operation," in str(v[::2].explain())
     assert is_view(v._node)
 
 
