@@ -1,21 +1,22 @@
-"""Joining of arrays along an axis, in stacks and in blocks."""
+"""Joining of arrays along an axis, and in stacks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, ascontiguousarray
-from clarray._core.device_array import DeviceArray, mark_0d_array, wrap
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
 from clarray._core.writes import with_device_lock
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.overlap import joined_strides
 from clarray._engine.expr.result_layout import result_view
@@ -24,12 +25,10 @@ from clarray._engine.runtime import Device
 from clarray._engine.speedups import captured
 from clarray._numpy.indexing.gathering import check_is_array
 from clarray._numpy.indexing.subscripts import copyto
-from clarray._numpy.manipulation.ranks import atleast_1d, atleast_2d, atleast_3d
-from clarray._numpy.manipulation.shapes import expand_dims, ravel, reshape
+from clarray._numpy.manipulation.shapes import ravel, reshape
 
 __all__ = [
     "append",
-    "block",
     "column_stack",
     "concat",
     "concatenate",
@@ -92,11 +91,36 @@ def concatenate(
         raise TypeError("The first input argument needs to be a sequence")
     operands = list(arrays)
     if axis is None:
-        parts = [ravel(part) for part in _as_arrays(_convert_scalars(operands), out)]
+        parts = [ravel(part) for part in as_arrays(_convert_scalars(operands), out)]
         axis = 0
     else:
-        parts = _as_arrays(operands, out)
-    shape, axis = _joined_shape(parts, axis)
+        parts = as_arrays(operands, out)
+    return _concatenate([Part(part, part.shape) for part in parts], axis, out, dtype, casting)
+
+
+class Part(NamedTuple):
+    """An array, and the shape in which it becomes a part of another one: with further axes of length 1."""
+
+    array: DeviceArray
+    shape: tuple[int, ...]
+
+    @property
+    def layout(self) -> View:
+        """The array's layout, or that of the array which a pending one becomes."""
+        view = result_view(self.array._node)
+        reshaped = view if view.shape == self.shape else views.reshape(view, self.shape)
+        assert reshaped is not None  # axes of length 1 are always a view
+        return reshaped
+
+    def write(self, target: DeviceArray) -> None:
+        """Write the array to a target of the part's shape."""
+        slot = target if self.array.shape == self.shape else reshape(target, self.array.shape)
+        copyto(slot, self.array, "unsafe")
+
+
+def _concatenate(parts: list[Part], axis: int, out: DeviceArray | None, dtype: Any, casting: Any) -> DeviceArray:
+    shape, axis = _joined_shape([part.shape for part in parts], axis)
+    dtypes = dict.fromkeys(part.array.dtype for part in parts)
     if out is not None:
         if dtype is not None:
             raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
@@ -106,47 +130,55 @@ def concatenate(
         out.check_writeable()
         target = out.dtype
     else:
-        target = np.result_type(*(part.dtype for part in parts)) if dtype is None else np.dtype(dtype)
-    for source in dict.fromkeys(part.dtype for part in parts):
+        target = np.result_type(*dtypes) if dtype is None else np.dtype(dtype)
+    for source in dtypes:
         if not np.can_cast(source, target, casting):
             raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
     if out is None:
         return _join(parts, shape, axis, target)
-    if any(part._node.memory is out._node.memory for part in parts):
+    if any(part.array._node.memory is out._node.memory for part in parts):
         _write_parts(out, parts, axis)  # like NumPy, which may read a part after an earlier one has overwritten it
     else:  # in one step, so that no other thread reads a half-written output
         copyto(out, _join(parts, shape, axis, target), "unsafe")
     return out
 
 
-def _join(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
-    usual = all(part._node.memory is not None and part._node.contiguous for part in parts)
-    strides = contiguous(shape) if usual else joined_strides([result_view(part._node) for part in parts], shape)
-    joined = _empty_strided(shape, dtype, strides, parts[0].device)
+_FEW = 4  # parts: each of more is too small a share of a memory transaction where the parts alternate
+
+
+def _join(parts: list[Part], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
+    nodes = [part.array._node for part in parts]
+    usual = all(node.memory is not None and node.contiguous for node in nodes)
+    strides = contiguous(shape) if usual else joined_strides([part.layout for part in parts], shape)
+    joined = empty_strided(shape, dtype, strides, parts[0].array.device)
     rows = prod(shape[:axis])
-    nonempty = [part for part in parts if part.size]
-    lengths = [part.size // rows for part in nonempty]
-    if joined._node.contiguous and launchers.join.is_worth_joining(joined.device, rows, lengths, dtype.itemsize):
-        launchers.join.join([evaluate(ascontiguousarray(part, dtype)._node) for part in nonempty], rows, joined._node)
+    nonempty = [part for part in parts if part.array.size]
+    lengths = [part.array.size // rows for part in nonempty]
+    pending = sum(part.array._node.memory is None for part in nonempty)
+    is_direct = len(nonempty) <= _FEW and pending >= len(nonempty) - 1  # no more launches than to compute parts first
+    is_short = launchers.join.is_worth_joining(joined.device, rows, lengths, dtype.itemsize)
+    if joined._node.contiguous and is_short and not is_direct:
+        sources = [evaluate(ascontiguousarray(part.array, dtype)._node) for part in nonempty]
+        launchers.join.join(sources, rows, joined._node)
     else:
         _write_parts(joined, parts, axis)
     return joined
 
 
-def _write_parts(target: DeviceArray, parts: list[DeviceArray], axis: int) -> None:
+def _write_parts(target: DeviceArray, parts: list[Part], axis: int) -> None:
     """Write the parts one after the other along an axis."""
     start = 0
     for part in parts:
         count = part.shape[axis]
-        if part.size:
-            copyto(target[(slice(None),) * axis + (slice(start, start + count),)], part, "unsafe")
+        if part.array.size:
+            part.write(target[(slice(None),) * axis + (slice(start, start + count),)])
         start += count
 
 
 concat = concatenate
 
 
-def _as_arrays(operands: list[Any], *others: Any) -> list[DeviceArray]:
+def as_arrays(operands: list[Any], *others: Any) -> list[DeviceArray]:
     device = ufunc_calls.device_of_operands((*operands, *others))
     return [as_array(a, device) for a in operands]
 
@@ -161,34 +193,34 @@ def _convert_scalars(operands: list[Any]) -> list[Any]:
     return [x if weak_type(x) is None else np.asarray(x).astype(dtype) for x in operands]
 
 
-def _empty_strided(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...], device: Device) -> DeviceArray:
+def empty_strided(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...], device: Device) -> DeviceArray:
     """Return a new array with the given strides."""
     return wrap(new_leaf(device, shape, device_dtype(dtype, device), "K", View(shape, strides)))
 
 
-def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...], int]:
-    if not parts:
+def _joined_shape(shapes: list[tuple[int, ...]], axis: int) -> tuple[tuple[int, ...], int]:
+    if not shapes:
         raise ValueError("need at least one array to concatenate")
-    first = parts[0].shape
+    first = shapes[0]
     if not first:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = strict_axis(axis, len(first))
     shape = list(first)
-    for index, part in enumerate(parts[1:], 1):
-        if part.ndim != len(first):
+    for index, other in enumerate(shapes[1:], 1):
+        if len(other) != len(first):
             raise ValueError(
                 "all the input arrays must have same number of dimensions, but the array at "
                 f"index 0 has {len(first)} dimension(s) and the array at index {index} has "
-                f"{part.ndim} dimension(s)"
+                f"{len(other)} dimension(s)"
             )
-        for i, extent in enumerate(part.shape):
+        for i, extent in enumerate(other):
             if i != axis and extent != first[i]:
                 raise ValueError(
                     "all the input array dimensions except for the concatenation axis must match "
                     f"exactly, but along dimension {i}, the array at index 0 has size "
                     f"{first[i]} and the array at index {index} has size {extent}"
                 )
-        shape[axis] += part.shape[axis]
+        shape[axis] += other[axis]
     return tuple(shape), axis
 
 
@@ -198,7 +230,7 @@ def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...],
 def _to_stack(arrays: Any, *others: Any) -> list[DeviceArray]:
     if not hasattr(arrays, "__getitem__"):
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
-    return _as_arrays(list(arrays), *others)
+    return as_arrays(list(arrays), *others)
 
 
 @captured
@@ -242,12 +274,8 @@ def stack(
     if len({part.shape for part in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis(axis, parts[0].ndim + 1)
-    expanded = [expand_dims(part, axis) for part in parts]
-    return concatenate(expanded, axis, out, dtype=dtype, casting=casting)
-
-
-def _rows(result: Any) -> list[DeviceArray]:
-    return list(result) if isinstance(result, tuple) else [result]
+    expanded = [Part(part, (*part.shape[:axis], 1, *part.shape[axis:])) for part in parts]
+    return _concatenate(expanded, axis, out, dtype, casting)
 
 
 @captured
@@ -278,7 +306,8 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     >>> clarray.vstack([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
-    return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
+    rows = [Part(part, (1,) * (2 - part.ndim) + part.shape) for part in _to_stack(tup)]
+    return _concatenate(rows, 0, None, dtype, casting)
 
 
 @captured
@@ -295,9 +324,9 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     >>> clarray.hstack([[[1], [2]], [[3], [4]]]).tolist()
     [[1, 3], [2, 4]]
     """
-    parts = _rows(atleast_1d(*_to_stack(tup)))
-    axis = 0 if parts and parts[0].ndim == 1 else 1
-    return concatenate(parts, axis, dtype=dtype, casting=casting)
+    parts = [Part(part, part.shape or (1,)) for part in _to_stack(tup)]
+    axis = 0 if parts and len(parts[0].shape) == 1 else 1
+    return _concatenate(parts, axis, None, dtype, casting)
 
 
 @captured
@@ -319,7 +348,12 @@ def dstack(tup: Sequence[Any]) -> DeviceArray:
     >>> clarray.dstack([[1, 2], [3, 4]]).tolist()
     [[[1, 3], [2, 4]]]
     """
-    return concatenate(_rows(atleast_3d(*_to_stack(tup))), 2)
+    return _concatenate([Part(part, _in_depth(part.shape)) for part in _to_stack(tup)], 2, None, None, "same_kind")
+
+
+def _in_depth(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of what `atleast_3d` returns for an array of a shape."""
+    return shape if len(shape) > 2 else (1,) * (2 - len(shape)) + shape + (1,)
 
 
 @captured
@@ -341,7 +375,8 @@ def column_stack(tup: Sequence[Any]) -> DeviceArray:
     >>> clarray.column_stack([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
     """
-    return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in _to_stack(tup)], 1)
+    columns = [Part(part, part.shape if part.ndim > 1 else (part.size, 1)) for part in _to_stack(tup)]
+    return _concatenate(columns, 1, None, None, "same_kind")
 
 
 @captured(operands=2)
@@ -371,128 +406,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     >>> clarray.append([1, 2], [[3], [4]]).tolist()
     [1, 2, 3, 4]
     """
-    parts = _as_arrays([arr, values])
+    parts = as_arrays([arr, values])
     if axis is None:
         parts, axis = [ravel(part) for part in parts], 0
     return concatenate(parts, axis)
-
-
-# Blocks -------------------------------------------------------------------------------------------
-
-BlockOffsets = list[tuple[DeviceArray, tuple[int, ...]]]  # blocks, each with its start in the result
-
-
-@captured
-def block(arrays: Any) -> DeviceArray:
-    """Assemble an array from nested lists of blocks.
-
-    Parameters
-    ----------
-    arrays : nested list of array_like
-        The blocks of the innermost lists are joined along the last axis, those of the lists around them along the axis
-        before, and so on. Blocks of fewer axes get axes in front.
-
-    Returns
-    -------
-    DeviceArray
-        A new array. Each block is written to its place in one pass.
-
-    Raises
-    ------
-    ValueError
-        Lists are empty or of different depths, or the shapes do not fit.
-    TypeError
-        There is a tuple among the lists.
-
-    Examples
-    --------
-    >>> import clarray
-    >>> clarray.block([[clarray.zeros((2, 1), int), clarray.identity(2, int)]]).tolist()
-    [[0, 1, 0], [0, 0, 1]]
-    """
-    depth = _depth(arrays)
-    if depth is None:
-        _raise_numpy_error(arrays)
-    leaves = list(_leaves(arrays))
-    blocks = iter(_as_arrays(leaves))
-    nested = _replace_leaves(arrays, blocks)
-    ndim = max(depth, *(leaf.ndim for leaf in _leaves(nested)))
-    arrangement = _arrange(nested, ndim - depth, ndim)
-    if arrangement is None:
-        _raise_numpy_error(arrays)
-    layout, offsets = arrangement
-    parts = [part for part, _ in offsets]
-    by_lists = depth and depth * prod(layout.shape) <= _LIST_BY_LIST_LIMIT
-    strides = layout.strides if by_lists else _block_strides(layout.shape, parts)
-    assembled = _empty_strided(layout.shape, np.result_type(*(p.dtype for p in parts)), strides, parts[0].device)
-    for part, start in offsets:
-        copyto(assembled[(*(slice(s, s + n) for s, n in zip(start, part.shape, strict=True)), ...)], part)
-    return mark_0d_array(assembled)
-
-
-_LIST_BY_LIST_LIMIT = 2 * 512 * 512  # elements, times the lists' depth, up to which NumPy joins blocks list by list
-
-
-def _block_strides(shape: tuple[int, ...], parts: list[DeviceArray]) -> tuple[int, ...]:
-    """Return the strides of a large result or of a single block: Fortran order if only that is the order of all."""
-    layouts = [result_view(part._node) for part in parts]
-    fortran = all(v.f_contiguous for v in layouts) and not all(v.contiguous for v in layouts)
-    return contiguous(shape[::-1])[::-1] if fortran and len(parts) > 1 else contiguous(shape)
-
-
-def _depth(nested: Any) -> int | None:
-    """Return the depth of the lists; None if depths differ, a list is empty, or there is a tuple."""
-    if isinstance(nested, tuple):
-        return None
-    if not isinstance(nested, list):
-        return 0
-    depths = {_depth(member) for member in nested}
-    depth = depths.pop() if len(depths) == 1 else None
-    return None if depth is None else depth + 1
-
-
-def _leaves(nested: Any) -> Iterator[Any]:
-    if isinstance(nested, list):
-        for member in nested:
-            yield from _leaves(member)
-    else:
-        yield nested
-
-
-def _replace_leaves(nested: Any, leaves: Iterator[Any]) -> Any:
-    """Copy nested lists and replace the leaves in order."""
-    return [_replace_leaves(member, leaves) for member in nested] if isinstance(nested, list) else next(leaves)
-
-
-def _arrange(nested: Any, axis: int, ndim: int) -> tuple[View, BlockOffsets] | None:
-    """Return the layout of nested blocks and the start of each, or None if they do not fit together."""
-    if not isinstance(nested, list):
-        part = reshape(nested, (1,) * (ndim - nested.ndim) + nested.shape)
-        return result_view(part._node), [(part, (0,) * ndim)]
-    extent = 0
-    layouts = []
-    offsets: BlockOffsets = []
-    for member in nested:
-        arrangement = _arrange(member, axis + 1, ndim)
-        if arrangement is None:
-            return None
-        layout, inner_offsets = arrangement
-        offsets += [(part, (*start[:axis], start[axis] + extent, *start[axis + 1 :])) for part, start in inner_offsets]
-        extent += layout.shape[axis]
-        layouts.append(layout)
-    if len({layout.shape[:axis] + layout.shape[axis + 1 :] for layout in layouts}) > 1:
-        return None
-    shape = (*layout.shape[:axis], extent, *layout.shape[axis + 1 :])
-    return View(shape, joined_strides(layouts, shape)), offsets
-
-
-def _raise_numpy_error(nested: Any) -> NoReturn:
-    """Raise NumPy's error for blocks of these shapes."""
-
-    def stand_ins(member: Any) -> Any:
-        if isinstance(member, list | tuple):
-            return type(member)(map(stand_ins, member))
-        return np.broadcast_to(np.uint8(0), member.shape if isinstance(member, DeviceArray) else np.shape(member))
-
-    np.block(stand_ins(nested))
-    raise AssertionError("NumPy accepts blocks that clarray refused: please report it")

@@ -64,13 +64,35 @@ def test_join_errors(same: Any, number: int) -> None:
     same(lambda xp: WRONG[number](xp, xp.asarray(HOST)))
 
 
+PENDING: list[Callable[..., Any]] = [
+    lambda xp, a, b: xp.concatenate([a * 2, b - 3], axis=1),
+    lambda xp, a, b: xp.stack([a * 2, b - 3]),
+    lambda xp, a, b: xp.stack([a * 2, b - 3], axis=1),
+    lambda xp, a, b: xp.stack([a[0] * 2, b[0] - 3], axis=-1),
+    lambda xp, a, b: xp.vstack([a[0] * 2, b - 3]),
+    lambda xp, a, b: xp.hstack([a[0] * 2, b[0] - 3]),
+    lambda xp, a, b: xp.dstack([a * 2, b - 3]),
+    lambda xp, a, b: xp.dstack([a[0] * 2, b[0] - 3]),
+    lambda xp, a, b: xp.column_stack([a[:, 0] * 2, b - 3]),
+    lambda xp, a, b: xp.column_stack([a[:, 0] * 2, b[:, 0]]),
+    lambda xp, a, b: xp.block([[a[0] * 2], [b - 3]]),
+]
+
+
 @pytest.mark.kernels_alone
 @pytest.mark.optimized
-def test_pending_parts_are_computed_in_their_places() -> None:
-    a = clarray.zeros((64, 512), dtype=np.float32)
-    with clarray.profile() as seen:
-        clarray.concatenate([a * 2 + 1, a - 3], axis=1).evaluate()
-    assert seen.launches == 2
+@pytest.mark.parametrize("number", range(len(PENDING)))
+def test_pending_parts_are_computed_in_their_places(number: int) -> None:
+    values = np.arange(64 * 512, dtype=np.float32).reshape(64, 512)
+    expected = PENDING[number](np, values, values)
+    a = clarray.array(values)
+    for _ in range(3):
+        with clarray.profile() as seen:
+            made = PENDING[number](clarray, a, a)
+            made.evaluate()
+        assert seen.launches == 2
+        assert made.strides == expected.strides
+        assert np.array_equal(np.asarray(made), expected)
 
 
 @pytest.mark.kernels_alone
