@@ -192,7 +192,8 @@ bool CallSignature::add_operand(PyObject* operand) {
     if (!by_tree && !is_selection(operand)) {
         const Dtype* dtype = dtype_of(node.dtype.of(operand));
         if (!dtype) return false;
-        if (!is_integer(*dtype)) return add_opaque(operand);  // what is known of integers follows from their operands
+        // what is known of integers follows from their operands, but a large graph is in no key
+        if (!is_integer(*dtype) || as_long(node.flags.of(operand)) & LARGE) return add_opaque(operand);
     }
     const long flags = as_long(node.flags.of(operand));
     if (flags & ~long(EAGER | SHARED | REDUCES)) return false;
