@@ -17,7 +17,7 @@ from clarray._engine.expr.build import NonConsumingRef, notify_users, selected
 from clarray._engine.expr.graph import graph_of, postorder
 from clarray._engine.expr.memory_views import viewed_value
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
-from clarray._engine.expr.region import Pass, held_nodes, pending_below
+from clarray._engine.expr.region import Pass, below_views, held_nodes
 from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.ops.monoids import Reduction
@@ -211,7 +211,7 @@ class _DryRun:
             self._compute(index(root.shape, root.strides, root.dtype, root.offset))
             return self._passes
         originals = region_roots(root)
-        held = {id(node) for node in held_nodes(pending_below(*originals))}  # before anything else refers to them
+        held = {id(node) for node in held_nodes(below_views(*originals))}  # before anything else refers to them
         order = graph_of(*originals).pending
         for node in order:
             self._copies[id(node)] = self._copy(node)

@@ -12,11 +12,12 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.memory_views import note_view
 from clarray._engine.expr.node import MASKED, READONLY, Node, leaf_signature, view_leaf
 from clarray._engine.expr.overlap import same_elements
-from clarray._engine.expr.view import View, moveaxis, swapaxes, transpose
+from clarray._engine.expr.view import View, contiguous, expand_dims, moveaxis, squeeze, swapaxes, transpose
 from clarray._engine.runtime.profiling import state
 from clarray._engine.threads import import_whole
 
 _PERMUTATIONS = frozenset([transpose, swapaxes, moveaxis])
+_NEW_AXES = frozenset([expand_dims, squeeze])
 
 
 def view_of(array: DeviceArray) -> View:
@@ -57,6 +58,32 @@ def pending_view(array: DeviceArray, key: Any) -> DeviceArray | None:
     return None if view is None else wrap_view(array, view)
 
 
+def pending_reshape(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray | None:
+    """View a pending array with axes of length 1 more or less, as a function gives the shape; None for other views."""
+    node = array._node
+    if node.memory is not None or node.flags & MASKED or state.capture:
+        return None
+    shape = function(View(node.shape, contiguous(node.shape)), *args).shape
+    key = _key_of_new_axes(node.shape, shape)
+    return None if key is None else pending_view(array, key)
+
+
+def _key_of_new_axes(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Any, ...] | None:
+    """Return the key that turns one shape into another which differs by axes of length 1 alone; otherwise None."""
+    if [extent for extent in old if extent != 1] != [extent for extent in new if extent != 1]:
+        return None
+    key: list[Any] = []
+    left = [*old]
+    for extent in new:
+        while extent != 1 and left[0] == 1:
+            key.append(0)
+            del left[0]
+        is_kept = left[:1] == [extent]
+        key.append(slice(None) if is_kept else None)
+        del left[:is_kept]
+    return (*key, *[0] * len(left))
+
+
 def view_operation(source: Node, key: Any) -> tuple[Any, tuple[int, ...], int]:
     """Return the operation of a view of a pending value, with the shape and the size of the view."""
     operation: tuple[Any, tuple[int, ...], int]
@@ -83,7 +110,8 @@ def transform_view(array: DeviceArray, function: Callable[..., View], *args: Any
         view = import_whole("clarray._engine.expr.pending_views").transposed(node, axes)
         if view is not None:
             return wrap_view(array, view)
-    return make_view(array, function(view_of(array), *args))
+    pending = pending_reshape(array, function, *args) if function in _NEW_AXES else None
+    return make_view(array, function(view_of(array), *args)) if pending is None else pending
 
 
 def read_only(array: DeviceArray) -> DeviceArray:

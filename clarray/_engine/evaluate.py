@@ -43,6 +43,7 @@ from clarray._engine.expr.region import (
     LEAST_WEIGHT,
     MOST_WEIGHT,
     Pass,
+    below_views,
     held_nodes,
     keeps_heavy,
     pending_below,
@@ -408,7 +409,7 @@ def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options:
     **options
         Further arguments of `plan_passes`.
     """
-    while _simplify_transforms(pending_below(*roots), roots, compute, options.get("held")):
+    while _simplify_transforms(roots, compute, options.get("held")):
         pass
     if "held" not in options:  # before anything else refers to the nodes
         options["held"] = set(held_nodes(pending_below(*roots)))
@@ -420,6 +421,13 @@ def region_passes(roots: Sequence[Node], compute: Callable[..., Any], **options:
         elif epilogue is not None:
             fused = epilogue.reduced
     return plan_passes(roots, fused, **options)
+
+
+def _compute_region(node: Node, compute: Callable[..., Any]) -> None:
+    """Compute a node that pending views look at, and its siblings, which need no such views."""
+    siblings = [root for root in with_siblings(node) if root is node or not any(map(is_view, pending_below(root)))]
+    for outputs in region_passes(siblings, compute):
+        compute(*outputs)
 
 
 def materialize_below(root: Node) -> Pass:
@@ -469,20 +477,19 @@ def materialize_shared(*roots: Node) -> None:
         _evaluate_pass(*outputs)
 
 
-def _simplify_transforms(
-    order: list[Node], roots: Sequence[Node], compute: Callable[..., Any], held: Set[Node] | None
-) -> bool:
-    """Simplify the transforms that one expression reads; return whether one has become another operation.
+def _simplify_transforms(roots: Sequence[Node], compute: Callable[..., Any], held: Set[Node] | None) -> bool:
+    """Simplify the transforms that the expressions of a region read; return whether one has become another operation.
 
-    They are among the nodes of a region, `order`, and no roots. `held` are the nodes that something else keeps alive.
+    They are no roots. `held` are the nodes that something else keeps alive.
     """
-    if not any(isinstance(node.op, Transform) for node in order):
+    if not any(isinstance(node.op, Transform) for node in pending_below(*roots)):
         return False
     if held is None:
-        held = set(held_nodes(order))  # before anything else refers to the nodes
-    transforms = [node for node in order if isinstance(node.op, Transform) and node not in roots]
+        held = set(held_nodes(below_views(*roots)))  # before anything else refers to the nodes
+    transforms = [node for node in pending_below(*roots) if isinstance(node.op, Transform) and node not in roots]
     if views := [node for node in transforms if is_view(node)]:
-        import_whole("clarray._engine.expr.pending_views").resolve(views, held, compute)
+        resolve = import_whole("clarray._engine.expr.pending_views").resolve
+        resolve(views, held, compute, partial(_compute_region, compute=compute))
     groups: dict[Simplify, dict[Node, None]] = {}
     for node in transforms:
         if isinstance(node.op, Transform) and node.op.simplify is not None:

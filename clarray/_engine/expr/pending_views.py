@@ -19,9 +19,11 @@ import numpy as np
 from clarray._engine.expr.build import reduction, replace_with_copy, replace_with_operation, view_memory
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.memory_views import is_view, pending_views, viewed_value
-from clarray._engine.expr.node import EAGER, MASKED, Node, Shape
+from clarray._engine.expr.node import EAGER, MASKED, REDUCES, Node, Shape
+from clarray._engine.expr.region import pending_below
 from clarray._engine.expr.slicing import composed, slice_expression
 from clarray._engine.expr.view import View, contiguous, memory_order, strides_descend, transpose
+from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.weights import MOST_VIEWS, VIEW_READS, VIEW_WEIGHT
@@ -57,7 +59,7 @@ def transposed(source: Node, axes: Sequence[int]) -> Node | None:
 def _pending_view(source: Node, op: Transform, shape: Shape, size: int) -> Node | None:
     if source.flags & (EAGER | MASKED):
         return None
-    if not shape or not _is_cheap(source, size):
+    if not shape or not (_restores_axes(source, op) or _is_cheap(source, size)):
         return None
     return reduction(op, (source,), shape)
 
@@ -81,8 +83,48 @@ def _operation(name: str, code: tuple[Any, ...], shape: Shape, dtype: np.dtype) 
         has_epilogue=False,
         take_view=take_view,
         key=argument if name == "index" else None,
+        added_axes=_added_axes(take_view, shape),
     )
     return op, view.shape, view.size
+
+
+def _added_axes(take_view: Callable[[View], View], shape: Shape) -> tuple[int, ...] | None:
+    """Return the axes that a view adds if it does nothing else; otherwise None."""
+    numbers = tuple(range(1, len(shape) + 1))
+    view = take_view(View(shape, numbers))  # each axis has its number as stride
+    added = tuple([axis for axis, number in enumerate(view.strides) if not number])
+    only_adds = view.shape == (*_inserted(shape, added),) and tuple([n for n in view.strides if n]) == numbers
+    return added if added and only_adds and not view.offset else None
+
+
+def _inserted(shape: Shape, added: Sequence[int]) -> list[int]:
+    extents = [*shape]
+    for axis in added:
+        extents.insert(axis, 1)
+    return extents
+
+
+def _restores_axes(source: Node, op: Transform) -> bool:
+    """Return whether a view only puts back the axes which the reductions of a value have removed.
+
+    Then these are reductions that keep their axes, as by ``keepdims=True``.
+    """
+    waiting, count, reductions = [source], 0, 0
+    while waiting and op.added_axes is not None:
+        node = waiting.pop()
+        if node.memory is not None or not node.args:
+            continue
+        count += 1
+        if isinstance(node.op, Reduction):
+            reductions += 1
+            is_removed = len(node.shape) + len(op.added_axes) == len(node.args[0].shape)
+            if node.op.axes != op.added_axes or not is_removed or node.shape != source.shape:
+                return False
+        elif type(node.op) is not Loop or count > VIEW_WEIGHT:
+            return False
+        else:
+            waiting.extend(node.args)
+    return reductions > 0
 
 
 def _take(function: Callable[..., View], argument: Any, view: View) -> View:
@@ -131,15 +173,19 @@ def _views_below(source: Node) -> list[Node]:
     return views
 
 
-def resolve(views: Sequence[Node], held: Set[Node], compute: Callable[[Node], Any]) -> None:
+def resolve(
+    views: Sequence[Node], held: Set[Node], compute: Callable[[Node], Any], compute_region: Callable[[Node], Any]
+) -> None:
     """Turn the pending views of a region into views of memory, or into the operations of what they look at.
 
     Parameters
     ----------
     held : set of Node
-        What an array may hold.
+        What an array may hold, also of what the views look at.
     compute : callable
         Evaluates a node.
+    compute_region : callable
+        Evaluates a node and what is computed with it. Reductions that an array holds are computed once.
     """
     computed: dict[tuple[Node, tuple[Any, ...]], Node] = {}
     kept = {each for node in views if node in held for each in _chain(node)}
@@ -148,6 +194,8 @@ def resolve(views: Sequence[Node], held: Set[Node], compute: Callable[[Node], An
             continue
         chain = _chain(node)
         source = chain[-1].args[0]
+        if source.flags & REDUCES and source.memory is None and not held.isdisjoint(pending_below(source)):
+            compute_region(source)
         if source.memory is not None or node in kept:
             compute(node.args[0])
             if is_view(node):

@@ -27,6 +27,7 @@ __all__ = [
     "LEAST_WEIGHT",
     "MOST_WEIGHT",
     "Pass",
+    "below_views",
     "held_nodes",
     "keeps_heavy",
     "pending_below",
@@ -51,12 +52,19 @@ def pending_below(*roots: Node) -> list[Node]:
     return postorder([root for root in roots if _is_pending(root)], _pending_operands)
 
 
+def below_views(*roots: Node) -> list[Node]:
+    """Return the same with what pending views look at."""
+    return postorder([root for root in roots if _is_pending(root)], lambda node: _pending_operands(node, True))
+
+
 def _is_pending(node: Node) -> bool:
     return node.memory is None and bool(node.args)
 
 
-def _pending_operands(node: Node) -> list[Node]:
-    return [] if isinstance(node.op, Transform) else [arg for arg in node.args if _is_pending(arg)]
+def _pending_operands(node: Node, of_views: bool = False) -> list[Node]:
+    if isinstance(node.op, Transform) and not (of_views and node.op.take_view is not None):
+        return []
+    return [arg for arg in node.args if _is_pending(arg)]
 
 
 def is_pass(node: Node) -> bool:

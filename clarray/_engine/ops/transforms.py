@@ -45,6 +45,8 @@ class Transform:
         Of a view of a pending value, which never is a pass: returns the view of a view of the operand.
     key : tuple, optional
         Of a view by a key: the key.
+    added_axes : tuple of int, optional
+        Of a view that only adds axes of length 1: these axes, ascending.
     """
 
     name: str
@@ -58,3 +60,4 @@ class Transform:
     simplify: Simplify | None = None
     take_view: Callable[[Any], Any] | None = None
     key: Any = None
+    added_axes: tuple[int, ...] | None = None

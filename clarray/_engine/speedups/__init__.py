@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel", "clFinish")
 
-_INTERFACE = 43  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 44  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart

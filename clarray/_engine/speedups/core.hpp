@@ -81,7 +81,7 @@ struct ReductionSlots {
     Slot axes{"axes"}, code{"code"}, out_dtype{"out_dtype"};
 };
 struct TransformSlots {
-    Slot take_view{"take_view"}, key{"key"};
+    Slot take_view{"take_view"}, key{"key"}, added_axes{"added_axes"};
 };
 struct KnownSlots {
     Slot device{"device"};

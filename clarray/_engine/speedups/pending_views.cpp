@@ -114,6 +114,32 @@ bool is_cheap(PyObject* source, long long size) {
     return 0 < reads && reads <= python.view_reads && views < python.most_views && weight * total <= python.view_weight * whole;
 }
 
+// As `_restores_axes` there.
+bool restores_axes(PyObject* source, PyObject* operation) {
+    PyObject* added = transform.added_axes.of(operation);
+    if (added == Py_None || !(as_long(node.flags.of(source)) & REDUCES)) return false;
+    std::vector<PyObject*> waiting{source};
+    long long count = 0, reductions = 0;
+    while (!waiting.empty()) {
+        PyObject* of = waiting.back();
+        waiting.pop_back();
+        PyObject* args = node.args.of(of);
+        if (node.memory.of(of) != Py_None || !PyTuple_GET_SIZE(args)) continue;
+        PyObject *op = node.op.of(of), *shape = node.shape.of(of);
+        ++count;
+        if (Py_TYPE(op) == reduction_type) {
+            ++reductions;
+            const Py_ssize_t kept = PyTuple_GET_SIZE(node.shape.of(PyTuple_GET_ITEM(args, 0))) - PyTuple_GET_SIZE(added);
+            if (PyTuple_GET_SIZE(shape) != kept || !is_same_shape(reduction.axes.of(op), added) || !is_same_shape(shape, node.shape.of(source))) return false;
+        } else if (Py_TYPE(op) != loop_type || count > python.view_weight) {
+            return false;
+        } else {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) waiting.push_back(PyTuple_GET_ITEM(args, i));
+        }
+    }
+    return reductions > 0;
+}
+
 // Turn a view of a leaf into one of its memory.
 Outcome view_memory(PyObject* of, PyObject* source, PyObject* key) {
     Ref in = Ref::share(node.memory.of(source));
@@ -156,12 +182,14 @@ Outcome view_pending(PyObject* of, PyObject* key, Ref& result) {
     if (Py_TYPE(of) != array_type || !has_node(of)) return Outcome::FALLBACK;
     Ref value = Ref::share(array.node.of(of));
     if (node.memory.of(value.get()) != Py_None) return Outcome::FALLBACK;
-    if (Py_TYPE(node.op.of(value.get())) != loop_type && !is_pending_view(value.get())) return Outcome::FALLBACK;
+    PyTypeObject* kind = Py_TYPE(node.op.of(value.get()));
+    if (kind != loop_type && kind != reduction_type && !is_pending_view(value.get())) return Outcome::FALLBACK;
     if (as_long(node.flags.of(value.get())) & OTHERS || !PyTuple_GET_SIZE(node.shape.of(value.get()))) return Outcome::FALLBACK;
     if (profiling_state && recorder.capture.of(profiling_state) != Py_None) return Outcome::FALLBACK;
     const ViewOperation* const known = operation_of(value.get(), key);
     if (!known) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
-    if (!PyTuple_GET_SIZE(known->shape.get()) || !is_cheap(value.get(), as_wide(known->size.get()))) return Outcome::FALLBACK;
+    if (!PyTuple_GET_SIZE(known->shape.get())) return Outcome::FALLBACK;
+    if (!restores_axes(value.get(), known->operation.get()) && !is_cheap(value.get(), as_wide(known->size.get()))) return Outcome::FALLBACK;
     const Ref operation = Ref::share(known->operation.get()), shape = Ref::share(known->shape.get()), size = Ref::share(known->size.get());
     Ref view = grow_view(operation.get(), value.get(), shape.get(), size.get());
     result = view ? new_array(array_type, view.get()) : Ref();

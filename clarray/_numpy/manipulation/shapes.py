@@ -14,7 +14,7 @@ from clarray._core.creation import operand_array
 from clarray._core.creation_like import zeros_like
 from clarray._core.device_array import DeviceArray, preserve_scalars
 from clarray._core.host_data import axis_order
-from clarray._core.views import is_same_memory, make_view, read_only, transform_view, view_of
+from clarray._core.views import is_same_memory, make_view, pending_reshape, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import READONLY
@@ -72,6 +72,10 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
     """
     array = operand_array(a)
     order_letter = views.check_order(order)
+    if shape is not None and not copy:
+        pending = pending_reshape(array, lambda view: view._replace(shape=views.resolve_shape(view.shape, shape)))
+        if pending is not None:
+            return pending
     view = view_of(array)
     if shape is None:
         return make_view(array, view)
@@ -318,8 +322,9 @@ def squeeze(a: Any, axis: Any = None) -> DeviceArray:
     (3,)
     """
     array = operand_array(a)
-    squeezed = views.squeeze(view_of(array), axis)
-    return array if squeezed.shape == array.shape else make_view(array, squeezed)
+    shape = array.shape  # after which the array is no selection
+    squeezed = views.squeeze(views.View(shape, views.contiguous(shape)), axis)
+    return array if squeezed.shape == shape else transform_view(array, views.squeeze, axis)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:

@@ -25,6 +25,7 @@ BINARY = [
 ]
 UNARY = ["exp", "sin", "negative", "sqrt", "abs", "square", "floor", "isnan", "log1p", "tanh"]
 REDUCTIONS = ["sum", "mean", "max", "min", "any", "prod", "std"]
+KEPT = ["keepdims", "keepdims", "expanded", "new axis"]  # how reductions keep their axes
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "transposed": lambda a: a.T,
     "reversed": lambda a: a[::-1] if a.ndim else a,
@@ -91,7 +92,7 @@ def _choice(choose: random.Random, kind: str) -> Any:
     if kind == "number":
         return choose.choice(["add", "multiply", "subtract"]), choose.choice(NUMBERS)
     if kind == "reduce":
-        return choose.choice(REDUCTIONS), choose.choice([None, 0, -1])
+        return choose.choice(REDUCTIONS), choose.choice([None, 0, -1]), choose.choice(KEPT)
     if kind == "write":
         return choose.choice(list(PARTS)), choose.choice(["set", "set", "add", "of both"])
     return choose.choice(choices[kind]) if kind in choices else None
@@ -160,7 +161,7 @@ def _step(module: Any, kind: str, operands: list[Any], choice: Any, seen: list[A
     if kind == "number":
         return getattr(module, choice[0])(a, choice[1])
     if kind == "reduce":
-        return getattr(module, choice[0])(a, axis=choice[1] if a.ndim else None, keepdims=True)
+        return _reduce(module, a, *choice)
     if kind == "view":
         return VIEWS[choice](a)
     if kind == "cast":
@@ -170,6 +171,15 @@ def _step(module: Any, kind: str, operands: list[Any], choice: Any, seen: list[A
     if kind == "look":
         seen.append(np.array(np.asarray(a)))
     return None
+
+
+def _reduce(module: Any, a: Any, name: str, axis: int | None, kept: str) -> Any:
+    """Reduce an array with axes of length 1 in place of the reduced ones, which a view may put back."""
+    axes = axis if a.ndim else None
+    if kept == "keepdims" or axes is None:
+        return getattr(module, name)(a, axis=axes, keepdims=True)
+    reduced = getattr(module, name)(a, axis=axes)
+    return module.expand_dims(reduced, axes) if kept == "expanded" else reduced[None if axes == 0 else (..., None)]
 
 
 def _write(a: Any, b: Any, c: Any, part: str, how: str) -> Any:

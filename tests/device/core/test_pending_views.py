@@ -230,3 +230,86 @@ def test_slices_that_differ_in_each_turn_are_not_planned_each(planned: list[Any]
             found = np.asarray((x + y)[start : start + 50] * 2 - 1)
             assert np.array_equal(found, expected[start : start + 50] * 2 - 1)
     assert len(planned) < 100
+
+
+RESTORED: dict[str, Callable[[Any], Any]] = {
+    "None": lambda m: m[:, None],
+    "None after an ellipsis": lambda m: m[..., None],
+    "expand_dims": lambda m: clarray.expand_dims(m, 1),
+    "a new shape": lambda m: m.reshape(-1, 1),
+}
+REDUCED: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda x, keeps: x / keeps(x, "sum"),
+    "mean and std": lambda x, keeps: (x - keeps(x, "mean")) / keeps(x, "std"),
+    "softmax": lambda x, keeps: (lambda e: e / keeps(e, "sum"))(np.exp(x - keeps(x, "max"))),
+    "positions": lambda x, keeps: x * keeps(x, "argmax"),
+    "an expression of sums": lambda x, keeps: x * np.sqrt(1 / (keeps(x * x, "sum") + 1)),
+}
+
+
+@pytest.mark.parametrize("view", RESTORED)
+@pytest.mark.parametrize("name", REDUCED)
+def test_axes_put_back_as_if_they_were_kept(name: str, view: str) -> None:
+    x, _ = operands(40, 64)
+    kept = [lambda value, ufunc: getattr(value, ufunc)(axis=1, keepdims=True)]
+    kept.append(lambda value, ufunc: RESTORED[view](getattr(value, ufunc)(axis=1)))
+    for _ in range(3):
+        launches, values = [], []
+        for keeps in kept:
+            with clarray.profile() as p:
+                values.append(np.asarray(REDUCED[name](x, keeps)))
+            launches.append(p.launches)
+        assert launches[0] == launches[1]
+        assert np.array_equal(*values)
+
+
+AXES: list[Callable[[Any], Any]] = [
+    lambda x: x / x.sum(axis=(0, 2))[None, :, None],
+    lambda x: x / x.sum(axis=(0, 2))[:, None],
+    lambda x: x[0] / x[0].sum(axis=0)[None],
+    lambda x: x[0] / x.sum(axis=(0, 2))[:, None],
+    lambda x: x - x.min(axis=1)[:, None] - x.max(axis=2)[..., None],
+    lambda x: (x - x.sum(axis=2).max(axis=1)[:, None, None]).sum(axis=2)[:, :, None] * x,
+    lambda x: x.sum(axis=0)[None][:, 1:] + x[:, 1:],
+    lambda x: x.sum(where=x > 0.5, axis=2)[..., None] * x,
+    lambda x: x.sum()[None, None] * x[0],
+    lambda x: (x.sum(axis=1) * x[:, 0])[:, None] + x,
+]
+
+
+@pytest.mark.parametrize("number", range(len(AXES)))
+def test_new_axes_of_reductions(number: int) -> None:
+    x, _ = operands(6, 5, 5)
+    for _ in range(3):
+        found, expected = np.asarray(AXES[number](x)), AXES[number](np.asarray(x))
+        assert np.allclose(found, expected, rtol=1e-12)
+        assert found.shape == expected.shape
+
+
+def test_named_reductions_are_computed_once() -> None:
+    x, _ = operands(2000, 64)
+    mean, std = x.mean(axis=1), x.std(axis=1)
+    with clarray.profile() as p:
+        y = (x - mean[:, None]) / std[:, None]
+        y.evaluate()
+        mean.evaluate()
+        std.evaluate()
+    host = np.asarray(x)
+    assert np.allclose(np.asarray(y), (host - host.mean(axis=1)[:, None]) / host.std(axis=1)[:, None])
+    assert p.launches <= 3  # sums and moments, the result, and the roots of the moments
+    assert (
+        sum(record.nbytes for record in p.records if record.kind == "launch") <= 3.2 * x.nbytes
+    )  # read for both at once, and again with a write
+
+
+@pytest.mark.parametrize("view", RESTORED)
+def test_writes_through_views_of_reductions(view: str) -> None:
+    x, _ = operands(20, 30)
+    total = x.sum(axis=1)
+    column = RESTORED[view](total)
+    y = x + column
+    column[3] = 7
+    total[4] = 8
+    expected = np.asarray(x).sum(axis=1)
+    assert np.allclose(np.asarray(y), np.asarray(x) + expected[:, None])
+    assert [float(each) for each in (total[3], column[4, 0])] == [7, 8]
