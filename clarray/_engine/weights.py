@@ -6,8 +6,7 @@ A node weighs 1. Memory that a node keeps alive weighs as much as its share of `
 
 WEIGHT_LIMIT = 1 << 12  # a heavier graph is evaluated rather than grown
 WEIGHT_OF_ALL = 2 * WEIGHT_LIMIT  # all of a device's memory: pending expressions keep at most half of it alive
-
-LEAST_OF_MEMORY = 32  # so pending expressions read at most 128 memories, which takes about 5 kernels
+LEAST_OF_MEMORY = 32  # so pending expressions read at most 128 memories, which one kernel cannot
 
 VIEW_WEIGHT = 12  # operations per element of a value, for all of its views: more take longer than a store and loads
 MOST_VIEWS = 12  # of one pending value
