@@ -103,7 +103,7 @@ class Memory:
     mirror : tuple of int and bytes, or None
         Bytes cached on the host, see `runtime.host_read_cache`.
     cost : int
-        The cost of keeping the memory alive: 1 for small memory, up to 65 for all of the device's memory.
+        The weight of keeping the memory alive: see `clarray._engine.weights`.
     """
 
     __slots__ = (

@@ -141,7 +141,7 @@ class Pool:
         self._budget.add_pool(self)
 
     def cost(self, nbytes: int) -> int:
-        """Return the weight of keeping `nbytes` alive: `WEIGHT_OF_ALL` for the device's memory."""
+        """Return the weight of keeping `nbytes` alive: see `clarray._engine.weights`."""
         return max(LEAST_OF_MEMORY, nbytes * WEIGHT_OF_ALL // self._global_bytes)
 
     def allocate(self, nbytes: int) -> Memory:
@@ -160,7 +160,7 @@ class Pool:
             block = self._create(size, nbytes)
         if profiling.state.recorder is not None:
             profiling.record("allocate", "memory", nbytes, 0.0)
-        memory = Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
+        memory = Memory(self._device, block, nbytes, self.cost(nbytes))
         capture = profiling.state.capture
         if capture is not None:
             capture.allocated(memory)

@@ -19,7 +19,7 @@ struct Row {
     bool is_reference;  // this pair is for the Python operator
 };
 
-constexpr size_t MOST_ROWS = 64;  // dtypes that are equal and yet other objects must not fill the memory
+constexpr size_t MOST_ROWS = 64;  // of an operator: dtypes that are equal and yet other objects must not fill the memory
 
 struct Operator {
     NativeFunction native;       // of the Python operator
@@ -28,7 +28,7 @@ struct Operator {
     bool integers_apart;  // pairs of integers are for the Python operator
     bool in_place;
     char folds;  // the sign of what numbers are computed by at once, or 0
-    std::deque<Row> rows;  // whose rows stay where they are
+    std::deque<Row> rows;  // the newest first
 };
 
 const Row* row_of(Operator* self, PyObject* first, PyObject* second) {
@@ -44,9 +44,15 @@ bool is_of_integers(const Dtype& first, PyObject* second, bool number) {
     return other && is_integer(*other);
 }
 
-// Ask Python for the loop of a pair; null without an error where there is no more room.
+void drop_row(const Row& row) {
+    Py_DECREF(row.first);
+    Py_XDECREF(row.second);
+    Py_XDECREF(row.loop);
+    Py_XDECREF(row.number);
+}
+
+// Ask Python for the loop of a pair, which takes the place of the oldest one if there is no more room.
 const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject* second, PyObject* strong) {
-    if (self->rows.size() >= MOST_ROWS) return nullptr;
     const Dtype* mine = dtype_of(first);
     if (!mine) return nullptr;
     const bool number = second && PyType_Check(second);
@@ -64,8 +70,13 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
     }
     Py_INCREF(first);
     Py_XINCREF(second);
-    self->rows.push_back(row);
-    return &self->rows.back();
+    self->rows.push_front(row);
+    if (self->rows.size() > MOST_ROWS) {
+        const Row oldest = self->rows.back();
+        self->rows.pop_back();
+        drop_row(oldest);
+    }
+    return &self->rows.front();
 }
 
 // The value of a known node like another one, or a Python number beside it; null for any other.
@@ -213,13 +224,10 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyObject* second = both ? node.dtype.of(b.get()) : reinterpret_cast<PyObject*>(kind);
     const Row* row = row_of(self, first, second);
     if (!row) row = new_row(self, mine, first, second, strong);
-    if (!row && PyErr_Occurred()) return Outcome::FAILED;
-    if (row && !row->is_reference && !both) {
-        b = constant_of(number.get(), row->number);
-        if (!b && PyErr_Occurred()) return Outcome::FAILED;
-    }
-    if (!row || row->is_reference || !b) return Outcome::FALLBACK;
-    Ref loop = Ref::share(row->loop);
+    if (!row || row->is_reference) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
+    const Ref loop = Ref::share(row->loop), dtype = Ref::share(row->number);  // the row may go meanwhile
+    if (!both) b = constant_of(number.get(), dtype.get());
+    if (!b) return PyErr_Occurred() ? Outcome::FAILED : Outcome::FALLBACK;
     if (in_place) {
         const Outcome done = operate_in_place(loop.get(), mine, a.get(), b.get());
         if (done == Outcome::DONE) result = Ref::share(mine);
@@ -280,12 +288,7 @@ void drop_operator(PyObject* object) {
     Operator* self = reinterpret_cast<Operator*>(object);
     PyObject_GC_UnTrack(object);
     Py_CLEAR(self->find);
-    for (Row& row : self->rows) {
-        Py_DECREF(row.first);
-        Py_XDECREF(row.second);
-        Py_XDECREF(row.loop);
-        Py_XDECREF(row.number);
-    }
+    for (const Row& row : self->rows) drop_row(row);
     self->rows.~deque();
     drop_native(object);
 }

@@ -11,15 +11,28 @@ namespace {
 constexpr size_t MOST_ROWS = 4096;
 constexpr long ALL_AXES = LONG_MIN;
 
+using Key = std::tuple<PyObject*, PyObject*, Py_ssize_t, long>;  // ufunc, dtype, number of axes and axis
+using Rows = std::map<Key, PyObject*>;
+
+void drop_all(Rows& rows) {
+    Rows dropped;
+    dropped.swap(rows);  // what goes may run anything
+    for (const auto& [key, operation] : dropped) {
+        Py_DECREF(std::get<0>(key));
+        Py_DECREF(std::get<1>(key));
+        Py_DECREF(operation);
+    }
+}
+
 // The reduction by a ufunc of a dtype, a number of axes and an axis, as Python has it; null after an error.
 PyObject* operation_of(PyObject* ufunc, PyObject* of, long axis, PyObject* axis_object) {
-    using Key = std::tuple<PyObject*, PyObject*, Py_ssize_t, long>;
-    static std::map<Key, PyObject*> rows;
+    static auto& rows = *new Rows;  // Python is gone when static objects are
     const Key key{ufunc, node.dtype.of(of), PyTuple_GET_SIZE(node.shape.of(of)), axis};
     const auto entry = rows.find(key);
     if (entry != rows.end()) return Py_NewRef(entry->second);
     PyObject* operation = invoke(python.plain_reduction, ufunc, of, axis_object);
-    if (operation && rows.size() < MOST_ROWS) {
+    if (operation && rows.size() >= MOST_ROWS) drop_all(rows);
+    if (operation) {
         Py_INCREF(ufunc);  // so that no other has its address
         Py_INCREF(node.dtype.of(of));
         rows.emplace(key, Py_NewRef(operation));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.runtime import Device, current_device
 
 from ..conftest import assert_same
+from ..python_calls import PythonCalls
 from .test_recordings import python_calls
 
 # And how many functions of Python's they go through: `sum`, `max` and `@` by their names, and two that ask a device on
@@ -112,3 +114,17 @@ def test_no_python_runs_for_other_extents(statement: str, monkeypatch: pytest.Mo
         for name, value in expected.items():
             assert_same(found[name], value)
     assert min(calls) == 0
+
+
+@pytest.mark.skipif(speedups.native is None, reason="the core has the operators")
+def test_pairs_of_dtypes_beyond_the_core_table() -> None:
+    """However many pairs of dtypes an operator has seen, the core computes what comes often."""
+    ones = [clarray.ones(3, dtype) for dtype in "?bBhHiIlLfF" + "dD" * current_device().capabilities.fp64]
+    x = clarray.ones(3, "f")
+    for _ in range(2):
+        for a, b in product(ones, repeat=2):
+            _ = a + b
+        _ = x + 0.5, x + x  # which asks Python for the loops once more
+        with PythonCalls.of_modules("clarray._api.operators") as python_calls:
+            _ = x + 0.5, x + x
+        assert not python_calls.count

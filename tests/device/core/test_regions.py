@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine import evaluate
 from clarray._engine.expr import region
 from clarray._engine.launch.host_tier import kernels_only
 from clarray._engine.speedups import native
@@ -222,6 +223,28 @@ def test_writes_are_planned_once(planned: list[Any]) -> None:
     expected = np.exp(np.asarray(x) * np.asarray(y))
     assert np.allclose(np.asarray(target)[1], expected * np.asarray(t) + np.asarray((t - x).sum()))
     assert not np.asarray(target)[::3].any()
+
+
+@by_core
+def test_what_a_loop_only_adds_up_has_small_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that each turn changes by new memory, and nothing reads, is computed before its plan takes long."""
+    sizes: list[int] = []
+    plan = evaluate.plan_passes
+
+    def note(roots: Any, *args: Any, **options: Any) -> Any:
+        sizes.append(len(region.pending_below(*roots)))
+        return plan(roots, *args, **options)
+
+    monkeypatch.setattr(evaluate, "plan_passes", note)
+    x, y = arrays(2)
+    state, total = x, y
+    for _ in range(400):
+        state = state * 0.5 + y
+        state.evaluate()
+        total = total + (state - x) * 0.1
+    assert np.asarray(total).shape == x.shape
+    assert max(sizes) < 500
+    assert len(sizes) <= 6  # of the two values, until they are captured
 
 
 def test_large_regions_are_cut() -> None:
