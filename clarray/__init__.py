@@ -62,7 +62,6 @@ from clarray._numpy.indexing.gathering import *  # noqa: F403
 from clarray._numpy.indexing.masking import *  # noqa: F403
 from clarray._numpy.indexing.selecting import *  # noqa: F403
 from clarray._numpy.indexing.subscripts import *  # noqa: F403
-from clarray._numpy.manipulation.blocks import *  # noqa: F403
 from clarray._numpy.manipulation.joining import *  # noqa: F403
 from clarray._numpy.manipulation.ranks import *  # noqa: F403
 from clarray._numpy.manipulation.repeating import *  # noqa: F403

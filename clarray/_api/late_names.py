@@ -36,6 +36,7 @@ CHAPTERS = {
     "clarray._numpy.kernels.kernels": "ElementwiseKernel ReductionKernel ScanKernel",
     "clarray._numpy.kernels.raw": "RawKernel RawModule",
     "clarray._numpy.manipulation.applying": "apply_along_axis apply_over_axes frompyfunc piecewise vectorize",
+    "clarray._numpy.manipulation.blocks": "block",
     "clarray._numpy.manipulation.inserting": "insert trim_zeros",
     "clarray._numpy.manipulation.padding": "pad",
     "clarray._numpy.manipulation.splitting": "array_split dsplit hsplit split unstack vsplit",

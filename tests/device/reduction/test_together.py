@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -69,18 +70,14 @@ def outcome(results: list[Any]) -> list[bytes]:
     return [np.asarray(clarray.asnumpy(result)).tobytes() for result in results]
 
 
-DTYPES = [
-    ("f8", "whole"),
-    ("f8", "reversed"),
-    ("f8", "transposed"),
-    ("f4", "whole"),
-    ("i4", "reversed"),
-    ("c8", "whole"),
-]
+# The loops follow from the layout, the accumulators from the dtype: each of one meets some of the other.
+EVERYWHERE = [("f8", "whole"), ("f4", "whole")]
+SOMEWHERE = [("f8", "reversed"), ("f8", "transposed"), ("i4", "reversed"), ("c8", "whole")]
+FORMS = ["split vector", "down", "along short", "middle"]
+CASES = [*product(LAYOUTS, EVERYWHERE), *product(FORMS, SOMEWHERE)]
 
 
-@pytest.mark.parametrize(("dtype", "view"), DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "dtype", "view"), [(layout, *case) for layout, case in CASES])
 def test_bits_are_those_of_each_alone(layout: str, dtype: str, view: str) -> None:
     if dtype == "f8" and not current_device().capabilities.fp64:
         pytest.skip("the device has no float64")
