@@ -38,7 +38,7 @@ def slice_expression(root: Node, take_view: ViewFunction, compute: Callable[[Nod
         change when the node becomes memory.
     """
     for node in _topmost_passes(root):
-        if _restored_shape(node, take_view) is None:
+        if node.shape != root.shape or _restored_shape(node, take_view) is None:
             compute(node)
     return _slice(root, take_view)
 
