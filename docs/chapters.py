@@ -23,6 +23,7 @@ MAIN: dict[str, tuple[str, dict[str, str | tuple[str, ...]]]] = {
             "Shapes and views": "_numpy.manipulation.shapes",
             "Axes, broadcasting and dtype": "_numpy.manipulation.ranks",
             "Joining": "_numpy.manipulation.joining",
+            "Blocks": "_numpy.manipulation.blocks",
             "Splitting": "_numpy.manipulation.splitting",
             "Repeating and rolling": "_numpy.manipulation.repeating",
             "Padding": "_numpy.manipulation.padding",
