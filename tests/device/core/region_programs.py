@@ -154,6 +154,8 @@ def _run_steps(
 
 def _step(module: Any, kind: str, operands: list[Any], choice: Any, seen: list[Any]) -> Any:
     a, b, c = operands
+    if choice == "copysign":  # not by the sign of NaN, which is nobody's promise
+        b = module.where(module.isnan(b), 1.0, b)
     if kind in ("binary", "unary"):
         return getattr(module, choice)(*((a, b) if kind == "binary" else (a,)))
     if kind == "where":
