@@ -73,15 +73,15 @@ def _key_of_new_axes(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Any, .
     if [extent for extent in old if extent != 1] != [extent for extent in new if extent != 1]:
         return None
     key: list[Any] = []
-    left = [*old]
+    remaining = [*old]
     for extent in new:
-        while extent != 1 and left[0] == 1:
+        while extent != 1 and remaining[0] == 1:
             key.append(0)
-            del left[0]
-        is_kept = left[:1] == [extent]
+            del remaining[0]
+        is_kept = remaining[:1] == [extent]
         key.append(slice(None) if is_kept else None)
-        del left[:is_kept]
-    return (*key, *[0] * len(left))
+        del remaining[:is_kept]
+    return (*key, *[0] * len(remaining))
 
 
 def view_operation(source: Node, key: Any) -> tuple[Any, tuple[int, ...], int]:

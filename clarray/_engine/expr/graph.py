@@ -58,17 +58,17 @@ def postorder(roots: Iterable[Node], operands: Callable[[Node], Iterable[Node]])
         Returns the operands of a node that the walk goes through.
     """
     order: list[Node] = []
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     for root in roots:
-        if root in seen:
+        if root in visited:
             continue
-        seen.add(root)
+        visited.add(root)
         walk = [(root, iter(operands(root)))]
         while walk:
             node, rest = walk[-1]
             for operand in rest:
-                if operand not in seen:
-                    seen.add(operand)
+                if operand not in visited:
+                    visited.add(operand)
                     walk.append((operand, iter(operands(operand))))
                     break
             else:

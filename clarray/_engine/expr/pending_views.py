@@ -21,8 +21,8 @@ from clarray._engine.expr.indexing import index
 from clarray._engine.expr.memory_views import is_view, pending_views, viewed_value
 from clarray._engine.expr.node import EAGER, MASKED, REDUCES, Node, Shape
 from clarray._engine.expr.region import pending_below
-from clarray._engine.expr.slicing import composed, slice_expression
-from clarray._engine.expr.view import View, contiguous, memory_order, strides_descend, transpose
+from clarray._engine.expr.slicing import composed, restores_axes, slice_expression
+from clarray._engine.expr.view import View, added_axes, contiguous, memory_order, strides_descend, transpose
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.ops.ufuncs import Loop
@@ -83,32 +83,13 @@ def _operation(name: str, code: tuple[Any, ...], shape: Shape, dtype: np.dtype) 
         has_epilogue=False,
         take_view=take_view,
         key=argument if name == "index" else None,
-        added_axes=_added_axes(take_view, shape),
+        added_axes=added_axes(take_view, shape),
     )
     return op, view.shape, view.size
 
 
-def _added_axes(take_view: Callable[[View], View], shape: Shape) -> tuple[int, ...] | None:
-    """Return the axes that a view adds if it does nothing else; otherwise None."""
-    numbers = tuple(range(1, len(shape) + 1))
-    view = take_view(View(shape, numbers))  # each axis has its number as stride
-    added = tuple([axis for axis, number in enumerate(view.strides) if not number])
-    only_adds = view.shape == (*_inserted(shape, added),) and tuple([n for n in view.strides if n]) == numbers
-    return added if added and only_adds and not view.offset else None
-
-
-def _inserted(shape: Shape, added: Sequence[int]) -> list[int]:
-    extents = [*shape]
-    for axis in added:
-        extents.insert(axis, 1)
-    return extents
-
-
 def _restores_axes(source: Node, op: Transform) -> bool:
-    """Return whether a view only puts back the axes which the reductions of a value have removed.
-
-    Then these are reductions that keep their axes, as by ``keepdims=True``.
-    """
+    """Return whether a view only puts back the axes which the reductions of a value have removed."""
     waiting, count, reductions = [source], 0, 0
     while waiting and op.added_axes is not None:
         node = waiting.pop()
@@ -117,8 +98,7 @@ def _restores_axes(source: Node, op: Transform) -> bool:
         count += 1
         if isinstance(node.op, Reduction):
             reductions += 1
-            is_removed = len(node.shape) + len(op.added_axes) == len(node.args[0].shape)
-            if node.op.axes != op.added_axes or not is_removed or node.shape != source.shape:
+            if node.shape != source.shape or not restores_axes(node, op.added_axes):
                 return False
         elif type(node.op) is not Loop or count > VIEW_WEIGHT:
             return False
@@ -188,7 +168,7 @@ def resolve(
         Evaluates a node and what is computed with it. Reductions that an array holds are computed once.
     """
     computed: dict[tuple[Node, tuple[Any, ...]], Node] = {}
-    kept = {each for node in views if node in held for each in _chain(node)}
+    of_memory = {each for node in views if node in held for each in _chain(node)}
     for node in views:
         if not is_view(node):  # another thread, or a signal handler, has evaluated it
             continue
@@ -196,7 +176,7 @@ def resolve(
         source = chain[-1].args[0]
         if source.flags & REDUCES and source.memory is None and not held.isdisjoint(pending_below(source)):
             compute_region(source)
-        if source.memory is not None or node in kept:
+        if source.memory is not None or node in of_memory:
             compute(node.args[0])
             if is_view(node):
                 view_memory(node)

@@ -13,7 +13,7 @@ from clarray._engine.expr.build import broadcast, nary, reduction
 from clarray._engine.expr.graph import postorder
 from clarray._engine.expr.memory_views import is_view
 from clarray._engine.expr.node import CONST, INDEX, MASKED, REDUCES, Node, index, view_leaf
-from clarray._engine.expr.view import Shape, View, broadcast_to, contiguous
+from clarray._engine.expr.view import Shape, View, added_axes, broadcast_to, contiguous
 from clarray._engine.ops.monoids import Reduction
 
 ViewFunction = Callable[[View], View]
@@ -37,10 +37,21 @@ def slice_expression(root: Node, take_view: ViewFunction, compute: Callable[[Nod
         A view, or pending. The caller must hold the device's lock until it is evaluated: the attributes of a node
         change when the node becomes memory.
     """
+    added = added_axes(take_view, root.shape)
     for node in _topmost_passes(root):
-        if node.shape != root.shape or _restored_shape(node, take_view) is None:
+        if node.shape != root.shape or not restores_axes(node, added):
             compute(node)
     return _slice(root, take_view)
+
+
+def restores_axes(node: Node, added: Shape | None) -> bool:
+    """Return whether axes that a view adds are those which a pending reduction has removed.
+
+    Then the view is the same reduction, which keeps its axes as by ``keepdims=True``.
+    """
+    if not isinstance(node.op, Reduction) or node.memory is not None or node.op.axes != added:
+        return False
+    return len(node.shape) + len(added) == len(node.args[0].shape)
 
 
 def composed(outer: ViewFunction, inner: ViewFunction) -> ViewFunction:
@@ -59,19 +70,6 @@ def _slice(root: Node, take_view: ViewFunction) -> Node:
 def _operands(node: Node) -> tuple[Node, ...]:
     """Return what is sliced as a node is: not what a pending view or a reduction reads, which has another shape."""
     return () if is_view(node) or isinstance(node.op, Reduction) else node.args
-
-
-def _restored_shape(node: Node, take_view: ViewFunction) -> Shape | None:
-    """Return the shape of a view that puts back, with length 1, the axes which a reduction has removed; else None."""
-    if not isinstance(node.op, Reduction) or node.memory is not None:
-        return None
-    ndim = len(node.args[0].shape)
-    if len(node.shape) + len(node.op.axes) != ndim:
-        return None
-    numbered = take_view(View(node.shape, tuple(range(1, len(node.shape) + 1))))  # each axis has its number as stride
-    numbers = iter(range(1, ndim + 1))
-    restored = tuple([0 if axis in node.op.axes else next(numbers) for axis in range(ndim)])
-    return numbered.shape if numbered.strides == restored else None
 
 
 def _topmost_passes(root: Node) -> list[Node]:
@@ -116,9 +114,7 @@ class _Slicer:
             shape, strides, offset = self._view(node)
             return index(shape, strides, node.dtype, offset)
         if isinstance(node.op, Reduction):
-            restored = _restored_shape(node, self._of_full_shape)
-            assert restored is not None  # others are computed before
-            return reduction(node.op, node.args, restored)
+            return reduction(node.op, node.args, self.shape)  # whose axes are restored: others are computed before
         if is_view(node):  # a slice of what it looks at
             return _slice(node.args[0], composed(self._of_full_shape, node.op.take_view))
         return nary(node.op, tuple([self.slice(arg) for arg in node.args]))

@@ -245,6 +245,16 @@ def expand_dims(view: View, axis: Any) -> View:
     return View(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), view.offset)
 
 
+def added_axes(take_view: Callable[[View], View], shape: Shape) -> Shape | None:
+    """Return the axes of length 1, ascending, that a function of views adds to a shape if it does nothing else."""
+    numbers = range(1, len(shape) + 1)
+    view = take_view(View(shape, tuple(numbers)))  # each axis has its number as stride
+    both = [*zip(view.shape, view.strides, strict=True)]
+    added = tuple([axis for axis, each in enumerate(both) if each == (1, 0)])
+    others = [each for each in both if each != (1, 0)]
+    return added if added and others == [*zip(shape, numbers, strict=True)] and not view.offset else None
+
+
 def diagonal(view: View, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> View:
     """Take the diagonal of two axes as the last axis."""
     ndim = len(view.shape)

@@ -71,12 +71,13 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
     Py_INCREF(first);
     Py_XINCREF(second);
     self->rows.push_front(row);
+    const Row* made = &self->rows.front();
     if (self->rows.size() > MOST_ROWS) {
         const Row oldest = self->rows.back();
         self->rows.pop_back();
-        drop_row(oldest);
+        drop_row(oldest);  // which may run anything, and so put another row in front
     }
-    return &self->rows.front();
+    return made;
 }
 
 // The value of a known node like another one, or a Python number beside it; null for any other.
